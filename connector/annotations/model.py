@@ -1,0 +1,104 @@
+"""What a rater did, before it becomes a rating: the types between a tool's edge and the table.
+
+    tool or file -> Unit with its Annotations -> Answer per question -> Ratings
+
+Ids are strings from here inwards. Times are the tool's own ISO 8601 text (or None): they are parsed only where
+two annotations of one rater on one unit compete.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple, Protocol
+
+Status = Literal["submitted", "cancelled", "draft"]
+Value = str | float | tuple[Any, ...]
+"""A normalised answer, hashable and compared by equality.
+
+    choice, pairwise   str
+    choices            tuple of distinct str, sorted (a set)
+    paths              tuple of distinct tuple[str, ...], sorted (a set of paths)
+    rating, number     float
+    date               float, seconds since 1970 UTC
+"""
+
+
+class Annotation(NamedTuple):
+    """One submission (or skip, or draft) of one rater on one unit, its result still in the tool's own form."""
+
+    id: str
+    rater: str | None
+    result: Sequence[Any]
+    status: Status = "submitted"
+    created_at: str | None = None
+    updated_at: str | None = None
+    updated_by: str | None = None
+    ground_truth: bool = False
+    lead_time: float | None = None
+    parent_annotation: str | None = None
+    parent_prediction: str | None = None
+
+
+class Unit(NamedTuple):
+    """One task or record with everything that was submitted on it.
+
+    `declared` is the number of submitted annotations the tool says there are (None where it does not say);
+    `declared_cancelled` likewise. `data` is the task's own content, used for unit keys and filters.
+    `predictions` maps a prediction's id to its result where the source carries them.
+    """
+
+    id: str
+    annotations: Sequence[Annotation]
+    data: Mapping[str, Any] = {}
+    created_at: str | None = None
+    updated_at: str | None = None
+    declared: int | None = None
+    declared_cancelled: int | None = None
+    predictions: Mapping[str, Sequence[Any]] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One thing that raters were asked about a unit: a control, a question, a column.
+
+    `kind` is a key of the kinds registry, or the tool's own type name where that kind is not measured yet.
+    `categories` are the declared ones, in the tool's order (None: not declared); labels, or paths for kind `paths`.
+    `bounds` is the declared range of a scalar (lowest, highest), else None.
+    `level` and `distance` are None for the kind's default. `empty` is "missing" or "none" (an empty set is an answer).
+    `inferred` says that no settings named the question: its kind was read off the values.
+    `conditional` says that the tool shows it only under a condition.
+    """
+
+    name: str
+    kind: str
+    categories: tuple[Any, ...] | None = None
+    bounds: tuple[float, float] | None = None
+    level: str | None = None
+    distance: str | None = None
+    empty: Literal["missing", "none"] = "missing"
+    required: bool = True
+    relabel: Mapping[str, str] = field(default_factory=dict)
+    inferred: bool = False
+    conditional: bool = False
+
+
+class Missing(NamedTuple):
+    """Why an annotation holds no rating for a question: `empty`, `not_shown`, `stale_child`, `unreadable`."""
+
+    reason: str
+
+
+class Schema(Protocol):
+    """What a source asks its raters, and how their results are read."""
+
+    @property
+    def questions(self) -> Mapping[str, Question]:
+        """Question by name. A source without settings finds them as results come in: read it after the last unit."""
+
+    def answers(self, annotation: Annotation, unit: Unit) -> Mapping[str, Value | Missing]:
+        """The annotation's answer to every question it speaks of.
+
+        A question of `questions` that is absent from the mapping was not answered (`empty`). Raises SkippedTask for a result
+        that cannot be read at all.
+        """

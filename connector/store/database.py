@@ -1,0 +1,313 @@
+"""The store: one SQLite file beside the configuration, with what was pulled, what was written, and the runs.
+
+Everything in it can be made again from the tool, except the history of runs and the raters of annotations whose
+user was deleted since. Tokens never reach it. A crash leaves the last whole transaction.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from connector.annotations.model import Annotation, Unit
+from connector.errors import AnotherRun, DataNotTrusted, FixConfiguration
+from connector.tools.base import Cursor
+
+SCHEMA_VERSION = 1
+
+_TABLES = """
+CREATE TABLE source (
+    source TEXT PRIMARY KEY, tool TEXT NOT NULL, title TEXT NOT NULL, link TEXT NOT NULL, settings TEXT NOT NULL,
+    newest_update TEXT, last_id TEXT, full_pull_at REAL, cut_short INTEGER NOT NULL DEFAULT 0, required_ratings INTEGER
+) STRICT;
+CREATE TABLE unit (
+    source TEXT NOT NULL, unit TEXT NOT NULL, created_at TEXT, updated_at TEXT, declared INTEGER, declared_cancelled INTEGER,
+    data TEXT NOT NULL, predictions TEXT NOT NULL, PRIMARY KEY (source, unit)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE annotation (
+    source TEXT NOT NULL, unit TEXT NOT NULL, id TEXT NOT NULL, rater TEXT, status TEXT NOT NULL, created_at TEXT, updated_at TEXT,
+    updated_by TEXT, ground_truth INTEGER NOT NULL, lead_time REAL, parent_annotation TEXT, parent_prediction TEXT,
+    result TEXT NOT NULL, PRIMARY KEY (source, unit, id)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE skipped (source TEXT NOT NULL, unit TEXT NOT NULL, reason TEXT NOT NULL, PRIMARY KEY (source, unit)) STRICT;
+CREATE TABLE ledger (
+    source TEXT NOT NULL, item TEXT NOT NULL, unit TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (source, unit, item)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE run (
+    id INTEGER PRIMARY KEY, source TEXT NOT NULL, verb TEXT NOT NULL, started_at REAL NOT NULL, finished_at REAL,
+    outcome TEXT, counts TEXT, gate TEXT, report TEXT
+) STRICT;
+"""
+
+
+class StoredSource(NamedTuple):
+    """What is remembered of one source: its settings text, how far the pulls came, and when the last full one started."""
+
+    source: str
+    tool: str
+    title: str
+    link: str
+    settings: str
+    cursor: Cursor
+    full_pull_at: float | None
+    required_ratings: int | None
+
+
+class Store:
+    """The open store. Use as a context manager; only one process writes at a time (`lock`).
+
+    Parameters
+    ----------
+    path : the SQLite file; made when missing, together with its lock file `<path>.lock`.
+    keep : False rolls everything back on leaving (a dry run): nothing is written, and a missing file stays missing.
+
+    Raises
+    ------
+    AnotherRun : another process holds the lock.
+    FixConfiguration : the folder does not exist or cannot be written, or a newer version made the file.
+    DataNotTrusted : the file is not a store or is damaged.
+    """
+
+    def __init__(self, path: Path, *, keep: bool = True) -> None:
+        from filelock import FileLock, Timeout
+
+        self.path = path
+        self._keep = keep
+        if not path.parent.is_dir():
+            raise FixConfiguration(f"The folder of the store does not exist: {path.parent}.", "Make it, or set `store:`.")
+        self._lock = FileLock(f"{path}.lock") if keep or path.exists() else None
+        try:
+            if self._lock is not None:
+                self._lock.acquire(timeout=0)
+        except Timeout:
+            raise AnotherRun(f"Another run holds the lock {path}.lock.", "Wait for it to end, then run again.") from None
+        except OSError as error:
+            raise FixConfiguration(f"The lock file beside the store cannot be written: {error.strerror}.", f"Path: {path}.lock") from None
+        try:
+            self._db = self._open()
+        except BaseException:
+            self._release()
+            raise
+
+    def _open(self) -> sqlite3.Connection:
+        target = str(self.path) if self._keep or self.path.exists() else ":memory:"
+        try:
+            db = sqlite3.connect(target, isolation_level=None, timeout=30)
+            version = db.execute("PRAGMA user_version").fetchone()[0]
+            if version == 0 and db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0:
+                db.execute("PRAGMA journal_mode = WAL")
+                db.executescript(f"BEGIN; {_TABLES} PRAGMA user_version = {SCHEMA_VERSION}; COMMIT;")
+            elif version != SCHEMA_VERSION:
+                db.close()
+                raise _other_version(self.path, version)
+        except sqlite3.OperationalError as error:
+            raise FixConfiguration(f"The store {self.path} cannot be opened: {error}.", "Set `store:` to a file you may write.") from None
+        except sqlite3.DatabaseError as error:
+            raise DataNotTrusted(
+                f"The store {self.path} is damaged or not a store: {error}.", "Move it away: the next sync builds a new one from the tool."
+            ) from None
+        if not self._keep:
+            db.execute("BEGIN")
+        return db
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give file and lock back; a dry run is rolled back."""
+        if self._db.in_transaction:
+            self._db.execute("ROLLBACK")
+        self._db.close()
+        self._release()
+
+    def _release(self) -> None:
+        if self._lock is not None and self._lock.is_locked:
+            self._lock.release()
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All of the block or nothing of it."""
+        if self._db.in_transaction:  # a dry run is one transaction, rolled back at its end
+            yield
+            return
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self._db.execute("ROLLBACK")
+            raise
+        self._db.execute("COMMIT")
+
+    # sources
+
+    def source(self, source: str) -> StoredSource | None:
+        """What is remembered of `source`, or None when nothing was pulled yet."""
+        row = self._db.execute(
+            "SELECT source, tool, title, link, settings, newest_update, last_id, full_pull_at, required_ratings FROM source WHERE source = ?",
+            (source,),
+        ).fetchone()
+        return None if row is None else StoredSource(*row[:5], Cursor(row[5], row[6]), row[7], row[8])
+
+    def sources(self) -> list[StoredSource]:
+        """Every source that was pulled."""
+        names = [row[0] for row in self._db.execute("SELECT source FROM source ORDER BY source")]
+        return [stored for name in names if (stored := self.source(name)) is not None]
+
+    def put_source(self, stored: StoredSource) -> None:
+        """Remember settings and cursor."""
+        self._db.execute(
+            "INSERT INTO source (source, tool, title, link, settings, newest_update, last_id, full_pull_at, required_ratings)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (source) DO UPDATE SET tool = excluded.tool, title = excluded.title,"
+            " link = excluded.link, settings = excluded.settings, newest_update = excluded.newest_update, last_id = excluded.last_id,"
+            " full_pull_at = excluded.full_pull_at, required_ratings = excluded.required_ratings",
+            (*stored[:5], stored.cursor.newest_update, stored.cursor.last_id, stored.full_pull_at, stored.required_ratings),
+        )
+
+    # units and annotations
+
+    def known(self, source: str) -> dict[str, str | None]:
+        """`updated_at` of every stored unit."""
+        return dict(self._db.execute("SELECT unit, updated_at FROM unit WHERE source = ?", (source,)))
+
+    def created(self, source: str) -> dict[str, str | None]:
+        """`created_at` of every stored unit: a reused id shows here."""
+        return dict(self._db.execute("SELECT unit, created_at FROM unit WHERE source = ?", (source,)))
+
+    def put_unit(self, source: str, unit: Unit) -> None:
+        """Store a unit with exactly these annotations.
+
+        A unit under a reused id (another `created_at`) is another unit: what was written to the old one is forgotten. A rater that
+        the tool forgot because the user was deleted stays.
+        """
+        old = self._db.execute("SELECT created_at FROM unit WHERE source = ? AND unit = ?", (source, unit.id)).fetchone()
+        raters: dict[tuple[str, str | None], str] = {}
+        if old is not None and old[0] == unit.created_at:
+            raters = {
+                (id_, created): rater
+                for id_, created, rater in self._db.execute(
+                    "SELECT id, created_at, rater FROM annotation WHERE source = ? AND unit = ? AND rater IS NOT NULL", (source, unit.id)
+                )
+            }
+        elif old is not None:
+            self.forget_units(source, [unit.id])
+        self._db.execute(
+            "INSERT OR REPLACE INTO unit VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (source, unit.id, unit.created_at, unit.updated_at, unit.declared, unit.declared_cancelled, _dump(dict(unit.data)), _dump(dict(unit.predictions))),
+        )
+        self._db.execute("DELETE FROM annotation WHERE source = ? AND unit = ?", (source, unit.id))
+        self._db.execute("DELETE FROM skipped WHERE source = ? AND unit = ?", (source, unit.id))
+        self._db.executemany(
+            "INSERT OR REPLACE INTO annotation VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            [
+                (
+                    source, unit.id, a.id, a.rater if a.rater is not None else raters.get((a.id, a.created_at)), a.status, a.created_at,
+                    a.updated_at, a.updated_by, int(a.ground_truth), a.lead_time, a.parent_annotation, a.parent_prediction, _dump(a.result),
+                )
+                for a in unit.annotations
+            ],
+        )  # fmt: skip
+
+    def put_skipped(self, source: str, unit: str, reason: str) -> None:
+        """Remember a malformed task; what was stored of it before stays out of the numbers."""
+        self.forget_units(source, [unit])
+        self._db.execute("INSERT OR REPLACE INTO skipped VALUES (?, ?, ?)", (source, unit, reason))
+
+    def skipped(self, source: str) -> dict[str, str]:
+        """Malformed tasks and why."""
+        return dict(self._db.execute("SELECT unit, reason FROM skipped WHERE source = ? ORDER BY unit", (source,)))
+
+    def forget_units(self, source: str, units: Iterable[str]) -> None:
+        """Drop units that are gone from the tool, with their annotations and what was written to them."""
+        rows = [(source, unit) for unit in units]
+        for table in ("annotation", "unit", "skipped", "ledger"):
+            self._db.executemany(f"DELETE FROM {table} WHERE source = ? AND unit = ?", rows)  # noqa: S608 - fixed names
+
+    def units(self, source: str) -> Iterator[Unit]:
+        """Every stored unit with its annotations, all-digit ids in numeric order before the rest."""
+        rows = self._db.execute(
+            "SELECT unit, id, rater, status, created_at, updated_at, updated_by, ground_truth, lead_time, parent_annotation,"
+            " parent_prediction, result FROM annotation WHERE source = ? ORDER BY unit, id",
+            (source,),
+        )
+        annotations: dict[str, list[Annotation]] = {}
+        for unit, id_, rater, status, created, updated, by, gold, lead, parent, prediction, result in rows:
+            annotations.setdefault(unit, []).append(
+                Annotation(id_, rater, json.loads(result), status, created, updated, by, bool(gold), lead, parent, prediction)
+            )
+        for unit, created, updated, declared, cancelled, data, predictions in self._db.execute(
+            "SELECT unit, created_at, updated_at, declared, declared_cancelled, data, predictions FROM unit WHERE source = ?"
+            " ORDER BY unit GLOB '*[^0-9]*', length(ltrim(unit, '0')), unit",
+            (source,),
+        ).fetchall():
+            yield Unit(
+                unit, annotations.get(unit, []), json.loads(data), created, updated, declared, cancelled, json.loads(predictions)
+            )
+
+    # the ledger of what we wrote
+
+    def ledger(self, source: str, prefix: str = "") -> dict[str, dict[str, Any]]:
+        """What we wrote: item -> unit ("" for items of the project) -> value. `prefix` restricts the items."""
+        found: dict[str, dict[str, Any]] = {}
+        for item, unit, value in self._db.execute(
+            "SELECT item, unit, value FROM ledger WHERE source = ? AND substr(item, 1, ?) = ?", (source, len(prefix), prefix)
+        ):
+            found.setdefault(item, {})[unit] = json.loads(value)
+        return found
+
+    def record(self, source: str, item: str, values: Mapping[str, Any]) -> None:
+        """Enter what was confirmed as written: unit -> value."""
+        self._db.executemany(
+            "INSERT OR REPLACE INTO ledger VALUES (?, ?, ?, ?)", [(source, item, unit, _dump(value)) for unit, value in values.items()]
+        )
+
+    def put_fields(self, source: str, unit: str, values: Mapping[str, Any]) -> None:
+        """Let the ledger hold exactly these `field:` items for `unit`, as read back from the tool."""
+        self._db.execute("DELETE FROM ledger WHERE source = ? AND unit = ? AND item GLOB 'field:*'", (source, unit))
+        self._db.executemany(
+            "INSERT INTO ledger VALUES (?, ?, ?, ?)", [(source, item, unit, _dump(value)) for item, value in values.items()]
+        )
+
+    def strike(self, source: str, item: str, units: Iterable[str]) -> None:
+        """Take out of the ledger what is confirmed as gone."""
+        self._db.executemany("DELETE FROM ledger WHERE source = ? AND item = ? AND unit = ?", [(source, item, unit) for unit in units])
+
+    def forget_writes(self, source: str, *, keep_review: bool) -> None:
+        """Empty the ledger after everything was taken away; review tasks that stay in the tool stay in it."""
+        kept = ("review_project", "review_task") if keep_review else ("", "")
+        self._db.execute("DELETE FROM ledger WHERE source = ? AND item NOT IN (?, ?)", (source, *kept))
+
+    # runs
+
+    def start_run(self, source: str, verb: str, at: float) -> int:
+        """Open a run; a run without an end in the history was killed."""
+        cursor = self._db.execute("INSERT INTO run (source, verb, started_at) VALUES (?, ?, ?)", (source, verb, at))
+        return int(cursor.lastrowid or 0)
+
+    def end_run(self, run: int, at: float, outcome: str, counts: Mapping[str, int], gate: Mapping[str, Any] | None = None) -> None:
+        """Close a run with its outcome, its counts and the gate's JSON."""
+        self._db.execute(
+            "UPDATE run SET finished_at = ?, outcome = ?, counts = ?, gate = ? WHERE id = ?",
+            (at, outcome, _dump(dict(counts)), None if gate is None else _dump(dict(gate)), run),
+        )
+
+    def looks(self, source: str) -> list[tuple[str, Any]]:
+        """(outcome, gate JSON) of the ended gate runs, oldest first."""
+        rows = self._db.execute("SELECT outcome, gate FROM run WHERE source = ? AND gate IS NOT NULL ORDER BY id", (source,))
+        return [(outcome, json.loads(gate)) for outcome, gate in rows]
+
+
+def _dump(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _other_version(path: Path, version: int) -> FixConfiguration:
+    if version > SCHEMA_VERSION:
+        return FixConfiguration(f"The store {path} was made by a newer version (schema {version}).", "Upgrade agreement-connector.")
+    return FixConfiguration(f"{path} is not a store of this program (schema {version}).", "Set `store:` to another file.")

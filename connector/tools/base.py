@@ -1,0 +1,207 @@
+"""The contract between the workflow and an annotation tool: what is pulled, what is written, what comes back.
+
+A new tool is one class that satisfies `Tool` and one entry point in the group `connector.tools`;
+`connector.testing.ToolContract` is the suite its author subclasses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple, Protocol
+
+from connector.annotations.model import Schema, Unit
+from connector.errors import SkippedTask
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """What the tool says of the project or dataset before anything is pulled.
+
+    `source` is its stable identity, free of secrets, e.g. "label_studio:https://host/ls:7". `title` is the owner's; untrusted.
+    `link` is where people open it. `n_units` is how many units the tool counts, `required_ratings` how many ratings per
+    unit it collects (None: not said). `settings` is the tool's own text of what is asked (a label config), kept so that a
+    report can be made again without the network. `warnings` are sentences for people.
+    """
+
+    source: str
+    title: str
+    link: str
+    schema: Schema
+    n_units: int | None = None
+    required_ratings: int | None = None
+    settings: str = ""
+    warnings: tuple[str, ...] = ()
+
+
+class Cursor(NamedTuple):
+    """How far the last pull came: the newest `updated_at` seen and the largest id, both the tool's own text."""
+
+    newest_update: str | None = None
+    last_id: str | None = None
+
+
+class Page(NamedTuple):
+    """One answer of a pull: whole units, and the malformed tasks that were left out.
+
+    `cursor` covers everything up to and including this page. `total` is how many units the pull expects (None: unknown).
+    """
+
+    units: list[Unit]
+    skipped: list[SkippedTask]
+    cursor: Cursor
+    total: int | None = None
+
+
+# What is written. Every operation may be applied twice and writes once.
+
+
+@dataclass(frozen=True, slots=True)
+class SetField:
+    """Give `field` the same `value` on every unit of `units` (grouped, because tools write equal values in one call)."""
+
+    field: str
+    value: str | float
+    units: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ClearFields:
+    """Take these fields away from these units; other content stays as it is."""
+
+    fields: tuple[str, ...]
+    units: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PutView:
+    """A tab that shows the units whose `status_field` equals `status_value`, lowest `order_field` first."""
+
+    title: str
+    status_field: str
+    status_value: str
+    order_field: str
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PutSummary:
+    """One line in the project's description, between fixed markers; the owner's words stay."""
+
+    text: str
+
+
+class ReviewItem(NamedTuple):
+    """A conflict for a reviewer: the source unit and the votes, rater label -> answer as text, in display order."""
+
+    unit: str
+    votes: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class PutReviewTasks:
+    """Review tasks for these conflicts; a unit that already has one keeps it untouched.
+
+    `project` is the configured review project (id or title) or None: found by its marker, else made.
+    """
+
+    items: tuple[ReviewItem, ...]
+    project: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveView:
+    """Take our tab away."""
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveSummary:
+    """Take our line out of the description."""
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveReview:
+    """Delete the review project or dataset that we made."""
+
+    remote: str
+
+
+@dataclass(frozen=True, slots=True)
+class ResetColumns:
+    """Let the tool forget the columns of fields that are gone."""
+
+
+WriteOp = SetField | ClearFields | PutView | PutSummary | PutReviewTasks | RemoveView | RemoveSummary | RemoveReview | ResetColumns
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What an operation did, checked against what the tool answered.
+
+    `written` are the units it is confirmed for (for view, summary and reset: empty). `missing` are units that no longer exist in the tool:
+    not a failure. `remote` maps what was made ("view", "default_view", "review_project", or a unit's id for review tasks) to the tool's
+    id. `failed` is why the rest did not arrive, None when all did.
+    """
+
+    written: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    remote: Mapping[str, str] = field(default_factory=dict)
+    failed: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What a tool can hold; the plan leaves out the rest."""
+
+    fields: bool = True
+    view: bool = True
+    summary: bool = True
+    review: bool = True
+
+
+class Finding(NamedTuple):
+    """One line of `connector check`: how serious, what is so, and what to do about it."""
+
+    severity: Literal["ok", "note", "warning", "error"]
+    text: str
+    hint: str | None = None
+
+
+class Tool(Protocol):
+    """One project or dataset of one annotation tool. Every method may raise `ToolTrouble`; none shows a token."""
+
+    name: str
+    capabilities: Capabilities
+
+    @staticmethod
+    def read_schema(settings: str) -> Schema:
+        """What `Project.settings` asks of the raters, without the network."""
+
+    def open(self) -> Project:
+        """Reach the project (one request) and read its settings."""
+
+    def pull(self) -> Iterator[Page]:
+        """Every unit with every annotation. A short read raises; a page is asked again after a fault."""
+
+    def pull_changed(self, cursor: Cursor, known: Mapping[str, str | None]) -> Iterator[Page]:
+        """The units that are new or changed since `cursor`, whole.
+
+        `known` maps unit id to the `updated_at` stored for it; a unit whose time is the same is not fetched again.
+        With nothing changed this costs one request.
+        """
+
+    def unit_ids(self) -> Mapping[str, str | None]:
+        """Every unit's id and `created_at`, nothing else: what was deleted shows here."""
+
+    def apply(self, op: WriteOp) -> Receipt:
+        """Carry out one operation and check that it arrived."""
+
+    def find_ours(self) -> Mapping[str, str]:
+        """What of ours stands in the tool apart from fields, found by its markers, for a lost store: "view" and "review_project"
+        to their ids, "summary" to its text; what is not there is absent."""
+
+    def inspect(self) -> list[Finding]:
+        """What only this tool can tell before a run (rights, collection settings), for `connector check`."""
+
+    def close(self) -> None:
+        """Give connections back."""
