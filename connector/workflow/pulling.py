@@ -1,0 +1,116 @@
+"""Bring the store up to date with the tool: what changed since, or everything, in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from connector.annotations.model import Unit
+from connector.errors import FixConfiguration
+from connector.store import Store, StoredSource
+from connector.tools.base import Cursor, Page, Project, Tool
+from connector.workflow.fields import foreign_field, our_fields
+from connector.workflow.writing import FIELD, REVIEW_PROJECT, SUMMARY, VIEW, Progress
+
+FULL_PULL_EVERY = 24 * 3600.0
+"""Seconds between full pulls: deleted tasks, and users deleted since, show in nothing cheaper."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pulled:
+    """What a pull brought: units fetched and gone, whether it was a full one, and how many units are malformed now."""
+
+    fetched: int
+    gone: int
+    full: bool
+    skipped: dict[str, str]
+
+
+def pull(tool: Tool, store: Store, project: Project, tool_name: str, prefix: str, *, now: float, full: bool, progress: Progress) -> Pulled:
+    """Pull into the store: rows and cursor together or not at all.
+
+    A full pull also reads back what of ours stands in the tool, so that a lost or stale ledger is mended from it.
+    `now` is the time at which the run started, in seconds since 1970.
+
+    Raises
+    ------
+    FixConfiguration : the tasks hold a field of our name that is not ours.
+    """
+    stored = store.source(project.source)
+    whole = full or stored is None or stored.full_pull_at is None or not 0 <= now - stored.full_pull_at < FULL_PULL_EVERY
+    with store.transaction():
+        if whole or stored is None:
+            found = tool.find_ours()
+            fetched, cursor, gone = _everything(tool, store, project.source, prefix, progress, first=stored is None)
+            _mend_ledger(store, project.source, found)
+        else:
+            fetched, cursor, gone = _changes(tool, store, project, stored, prefix, progress)
+        full_pull_at = now if whole or stored is None else stored.full_pull_at
+        store.put_source(
+            StoredSource(
+                project.source, tool_name, project.title, project.link, project.settings, cursor, full_pull_at, project.required_ratings
+            )
+        )
+    return Pulled(fetched, gone, whole, store.skipped(project.source))
+
+
+def _everything(tool: Tool, store: Store, source: str, prefix: str, progress: Progress, *, first: bool) -> tuple[int, Cursor, int]:
+    seen: set[str] = set()
+    cursor = Cursor()
+    for page in tool.pull():
+        _keep(store, source, page, prefix, first=first)
+        seen.update(unit.id for unit in page.units)
+        seen.update(skipped.unit for skipped in page.skipped)
+        cursor = page.cursor
+        progress(len(seen), page.total)
+    gone = [unit for unit in (*store.known(source), *store.skipped(source)) if unit not in seen]
+    store.forget_units(source, gone)
+    return len(seen), cursor, len(gone)
+
+
+def _changes(
+    tool: Tool, store: Store, project: Project, stored: StoredSource, prefix: str, progress: Progress
+) -> tuple[int, Cursor, int]:
+    source, cursor, fetched = project.source, stored.cursor, 0
+    for page in tool.pull_changed(stored.cursor, store.known(source)):
+        _keep(store, source, page, prefix, first=False)
+        fetched += len(page.units) + len(page.skipped)
+        cursor = page.cursor
+        progress(fetched, page.total)
+    gone: list[str] = []
+    here = {**store.created(source), **dict.fromkeys(store.skipped(source))}
+    if project.n_units is not None and project.n_units < len(here):
+        there = tool.unit_ids()
+        gone = [unit for unit in here if unit not in there]
+        store.forget_units(source, gone)
+    return fetched, cursor, len(gone)
+
+
+def _keep(store: Store, source: str, page: Page, prefix: str, *, first: bool) -> None:
+    for unit in page.units:
+        fields = our_fields(unit.data, prefix)
+        if first and (strange := foreign_field(fields, prefix)):
+            raise FixConfiguration(
+                f"The tasks already hold a field '{strange}' that this program did not write (unit {unit.id}).",
+                "Nothing was changed. Set another `push.prefix`.",
+            )
+        store.put_unit(source, unit._replace(data=_without(unit, fields)))
+        store.put_fields(source, unit.id, {FIELD + name: value for name, value in fields.items()})
+    for skipped in page.skipped:
+        store.put_skipped(source, skipped.unit, skipped.reason)
+
+
+def _without(unit: Unit, fields: Iterable[str]) -> dict[str, object]:
+    ours = set(fields)
+    return {key: value for key, value in unit.data.items() if key not in ours}
+
+
+def _mend_ledger(store: Store, source: str, there: Mapping[str, str]) -> None:
+    ledger = store.ledger(source)
+    for item in (VIEW, SUMMARY):
+        if item not in there:
+            store.strike(source, item, [""])
+        elif item == SUMMARY or item not in ledger:
+            store.record(source, item, {"": there[item] if item == SUMMARY else None})
+    if REVIEW_PROJECT in there:
+        store.record(source, REVIEW_PROJECT, {"": there[REVIEW_PROJECT]})

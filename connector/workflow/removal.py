@@ -1,0 +1,91 @@
+"""`connector remove`: take away everything that we put into the tool, and nothing else.
+
+Each step is entered in the ledger as it is confirmed, so that a removal that was cut short goes on where it stopped.
+Fields are found in the tool itself, not in the ledger: a lost store leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from connector.store import Store
+from connector.tools.base import ClearFields, RemoveReview, RemoveSummary, RemoveView, ResetColumns, Tool, WriteOp
+from connector.workflow.fields import our_fields
+from connector.workflow.plan import WritePlan
+from connector.workflow.writing import REVIEW_PROJECT, Progress, Written, apply_plan
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """What stood in the tool and was, or would be, taken away."""
+
+    plan: WritePlan
+    lines: list[str]
+    written: Written | None
+
+
+def remove(
+    tool: Tool, store: Store, prefix: str, *, review: bool, dry_run: bool, progress: Progress
+) -> Removal:
+    """Take our fields, tab, description line and columns out of the tool; with `review`, our review project too.
+
+    Raises
+    ------
+    WritesFailed : something did not arrive; running again goes on from there.
+    """
+    project = tool.open()
+    found = tool.find_ours()
+    fields = _fields_in_tool(tool, prefix, progress)
+    operations: list[WriteOp] = []
+    if "view" in found:
+        operations.append(RemoveView())
+    by_fields: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    for unit, names in fields.items():
+        by_fields[names].append(unit)
+    operations += [ClearFields(names, tuple(units)) for names, units in sorted(by_fields.items())]
+    if "summary" in found:
+        operations.append(RemoveSummary())
+    if review and REVIEW_PROJECT in found:
+        operations.append(RemoveReview(found[REVIEW_PROJECT]))
+    if fields:
+        operations.append(ResetColumns())
+    plan = WritePlan(tuple(operations))
+    lines = _lines(plan, found)
+    if dry_run:
+        return Removal(plan, lines, None)
+    written = apply_plan(tool, store, project.source, plan, progress)
+    store.forget_writes(project.source, keep_review=not review)
+    return Removal(plan, lines, written)
+
+
+def _fields_in_tool(
+    tool: Tool, prefix: str, progress: Progress
+) -> Mapping[str, tuple[str, ...]]:
+    fields: dict[str, tuple[str, ...]] = {}
+    done = 0
+    for page in tool.pull():
+        for unit in page.units:
+            if names := tuple(sorted(our_fields(unit.data, prefix))):
+                fields[unit.id] = names
+        done += len(page.units)
+        progress(done, page.total)
+    return fields
+
+
+def _lines(plan: WritePlan, found: Mapping[str, str]) -> list[str]:
+    lines = plan.lines()
+    for op in plan.operations:
+        match op:
+            case RemoveView():
+                lines.append(f"delete our tab (view {found['view']})")
+            case RemoveSummary():
+                lines.append("take our line out of the description")
+            case RemoveReview(remote=remote):
+                lines.append(f"delete the review project {remote} with the reviewers' work in it")
+            case ResetColumns():
+                lines.append("let the tool forget the columns of these fields")
+            case _:
+                pass
+    return lines

@@ -1,0 +1,102 @@
+"""Carry out a plan, operation by operation, and enter each receipt in the ledger before the next one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from connector.errors import ToolTrouble, WritesFailed
+from connector.store import Store
+from connector.tools.base import (
+    ClearFields,
+    PutReviewTasks,
+    PutSummary,
+    PutView,
+    Receipt,
+    RemoveReview,
+    RemoveSummary,
+    RemoveView,
+    ResetColumns,
+    SetField,
+    Tool,
+    WriteOp,
+)
+from connector.workflow.plan import WritePlan
+
+FIELD = "field:"
+VIEW = "view"
+SUMMARY = "summary"
+REVIEW_TASK = "review_task"
+REVIEW_PROJECT = "review_project"
+
+Progress = Callable[[int, int | None], None]
+
+
+@dataclass(slots=True)
+class Written:
+    """What arrived: field values by unit, taken away, units that are gone from the tool, review tasks made."""
+
+    values: int = 0
+    cleared: int = 0
+    missing: set[str] = field(default_factory=set)
+    review_tasks: int = 0
+    operations: int = 0
+    remote: dict[str, str] = field(default_factory=dict)
+
+
+def apply_plan(tool: Tool, store: Store, source: str, plan: WritePlan, progress: Progress) -> Written:
+    """Apply every operation of `plan`; a failed one does not keep the others from being tried, unless the tool is gone.
+
+    Raises
+    ------
+    WritesFailed : some operations did not arrive; the ledger holds those that did.
+    """
+    written = Written()
+    failures: list[str] = []
+    for number, op in enumerate(plan.operations, start=1):
+        try:
+            receipt = tool.apply(op)
+        except ToolTrouble as error:
+            failures.append(error.message)
+            break
+        with store.transaction():
+            _enter(store, source, op, receipt, written)
+        if receipt.failed is not None:
+            failures.append(receipt.failed)
+        progress(number, len(plan.operations))
+    if failures:
+        rest = f" ({len(failures)} operations failed)" if len(failures) > 1 else ""
+        raise WritesFailed(f"Some writes did not arrive{rest}: {failures[0]}", "What arrived is recorded: run the same command again.")
+    return written
+
+
+def _enter(store: Store, source: str, op: WriteOp, receipt: Receipt, written: Written) -> None:
+    written.operations += 1
+    written.missing.update(receipt.missing)
+    written.remote.update(receipt.remote)
+    if receipt.missing and not isinstance(op, PutReviewTasks):
+        store.forget_units(source, receipt.missing)
+    match op:
+        case SetField(field=name, value=value):
+            store.record(source, FIELD + name, dict.fromkeys(receipt.written, value))
+            written.values += len(receipt.written)
+        case ClearFields(fields=names):
+            for name in names:
+                store.strike(source, FIELD + name, receipt.written)
+            written.cleared += len(receipt.written)
+        case PutReviewTasks():
+            tasks = {unit: remote for unit, remote in receipt.remote.items() if unit in set(receipt.written)}
+            store.record(source, REVIEW_TASK, tasks)
+            written.review_tasks += len(tasks)
+            if REVIEW_PROJECT in receipt.remote:
+                store.record(source, REVIEW_PROJECT, {"": receipt.remote[REVIEW_PROJECT]})
+        case PutView() if receipt.failed is None:
+            store.record(source, VIEW, {"": _view_value(op)})
+        case PutSummary(text=text) if receipt.failed is None:
+            store.record(source, SUMMARY, {"": text})
+        case RemoveView() | RemoveSummary() | RemoveReview() | ResetColumns() | PutView() | PutSummary():
+            pass
+
+
+def _view_value(op: PutView) -> list[object]:
+    return [op.title, op.status_field, op.status_value, op.order_field, list(op.columns)]
