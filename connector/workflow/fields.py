@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from connector.annotations.display import text_of
+from connector.workflow.plan import Fields
+
+if TYPE_CHECKING:
+    from connector.agreement.report import AgreementReport
 
 AGREEMENT, CONSENSUS, MAJORITY, RATERS, STATUS = "agreement", "consensus", "majority", "raters", "status"
 STATUSES = ("conflict", "majority", "agreed", "single", "unrated", "adjudicated")
@@ -48,3 +55,56 @@ def foreign_field(fields: Mapping[str, Any], prefix: str) -> str | None:
         if not plausible[kind]:
             return name
     return None
+
+
+def desired_fields(report: AgreementReport, *, prefix: str, required_ratings: int, scores: bool, majority: bool) -> Fields:
+    """What should stand on every unit: field -> unit -> value.
+
+    One question: the bare names. Several: the names carry the question, and the bare status and agreement are the worst of a unit.
+    `iaa_agreement` and `iaa_consensus` need two ratings; `iaa_majority` stands only on units with all `required_ratings`, since in
+    Label Studio every rater sees it, and never on a tie.
+    """
+    fields: dict[str, dict[str, str | float]] = defaultdict(dict)
+    several = len(report.questions) > 1
+    for question, slug in zip(report.questions.values(), slugs(report.questions).values(), strict=True):
+        end = f"_{slug}" if several else ""
+        units = question.units
+        for place, unit in enumerate(units.unit_ids):
+            count, status = units.n_ratings[place], units.status[place]
+            if scores:
+                fields[prefix + RATERS + end][unit] = float(count)
+                if count >= 2:
+                    _put(fields[prefix + AGREEMENT + end], unit, units.agreement[place])
+                    _put(fields[prefix + CONSENSUS + end], unit, units.top_share[place])
+            if majority and count >= required_ratings and units.majority[place] is not None:
+                fields[prefix + MAJORITY + end][unit] = text_of(units.majority[place], question.kind)
+            _put(fields[prefix + STATUS + end], unit, status)
+    if several:
+        fields[prefix + STATUS] = _worst_status(fields, prefix)
+        if scores:
+            fields[prefix + AGREEMENT] = _lowest_agreement(fields, prefix)
+    return {field: values for field, values in fields.items() if values}
+
+
+def _put(values: dict[str, str | float], unit: str, value: str | float | None) -> None:
+    if value is not None:
+        values[unit] = value
+
+
+def _worst_status(fields: Fields, prefix: str) -> dict[str, str | float]:
+    worst: dict[str, str | float] = {}
+    for field, values in fields.items():
+        if field.startswith(f"{prefix}{STATUS}_"):
+            for unit, status in values.items():
+                if unit not in worst or WORST_FIRST.index(str(status)) < WORST_FIRST.index(str(worst[unit])):
+                    worst[unit] = status
+    return worst
+
+
+def _lowest_agreement(fields: Fields, prefix: str) -> dict[str, str | float]:
+    lowest: dict[str, str | float] = {}
+    for field, values in fields.items():
+        if field.startswith(f"{prefix}{AGREEMENT}_"):
+            for unit, agreement in values.items():
+                lowest[unit] = min(float(agreement), float(lowest.get(unit, 1.0)))
+    return lowest

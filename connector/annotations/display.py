@@ -1,0 +1,34 @@
+"""A normalised answer as text for people: the same on every surface."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from connector.agreement.report import category_key
+
+NOTHING = "(none)"
+"""An answer that is an empty set."""
+
+
+def text_of(value: Any, kind: str = "") -> str:
+    """The answer as text.
+
+    Numbers stand without ".0", dates in ISO 8601 (the time only where there is one), the members of a set are joined by ", " and the
+    labels of a path by "/".
+
+    >>> text_of(4.0), text_of(("a", "b")), text_of((("x", "y"),)), text_of(0.0, "date")
+    ('4', 'a, b', 'x/y', '1970-01-01')
+    """
+    if kind == "date" and isinstance(value, float):
+        return _date(value)
+    if isinstance(value, tuple):
+        return ", ".join(category_key(member) for member in value) or NOTHING
+    return category_key(value)
+
+
+def _date(seconds: float) -> str:
+    moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds)
+    if moment.time() == datetime.min.time():
+        return moment.date().isoformat()
+    return moment.isoformat(timespec="auto").replace("+00:00", "Z")

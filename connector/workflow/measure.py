@@ -1,0 +1,132 @@
+"""From units to numbers: the table, the report and the verdict. The one way there, for a sync, a file and the demo alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from connector.agreement.gate import GateDecision, GateRule, Obstacle, decide
+from connector.agreement.report import AgreementReport, QuestionRatings, assess
+from connector.annotations.collect import Collector, CountingRules, Table
+from connector.annotations.model import Schema, Unit
+from connector.config import Settings
+from connector.errors import DataNotTrusted, FixConfiguration, SkippedTask
+
+MOST_MALFORMED = 0.01
+"""Share of malformed tasks above which a result is not to be trusted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """The table, the report with the gate's decision in it, and what keeps the data from being whole."""
+
+    table: Table
+    report: AgreementReport
+    decision: GateDecision
+
+    @property
+    def malformed_share(self) -> float:
+        """Malformed tasks among all."""
+        bad = len(self.table.malformed)
+        return bad / (bad + len(self.table.unit_ids)) if bad else 0.0
+
+    def distrust(self) -> DataNotTrusted | None:
+        """The error to end with where too many tasks are malformed, else None."""
+        if self.malformed_share <= MOST_MALFORMED:
+            return None
+        first = "; ".join(str(one) for one in self.table.malformed[:3])
+        return DataNotTrusted(
+            f"{len(self.table.malformed)} of {len(self.table.malformed) + len(self.table.unit_ids)} tasks are malformed: {first}.",
+            "Mend or leave out these tasks; nothing was pushed.",
+        )
+
+
+def collect(units: Iterable[Unit | SkippedTask], schema: Schema, settings: Settings, skipped: Iterable[SkippedTask] = ()) -> Table:
+    """The table of these units under the settings' counting rules.
+
+    Raises
+    ------
+    FixConfiguration : a question of the settings that the source does not ask, or one that cannot be measured as set.
+    """
+    rules = CountingRules(
+        reviewers=frozenset(settings.raters.reviewers), exclude=frozenset(settings.raters.exclude), ground_truth=settings.ground_truth
+    )
+    collector = Collector(schema, rules, settings.questions)
+    for unit in units:
+        if isinstance(unit, SkippedTask):
+            collector.skip(unit)
+        else:
+            collector.add(unit)
+    for one in skipped:
+        collector.skip(one)
+    return collector.table()
+
+
+def measure(
+    table: Table,
+    settings: Settings,
+    *,
+    batch: Sequence[str] | None = None,
+    look: int = 1,
+    live: bool = False,
+    confidence: float | None = 0.95,
+    questions: Sequence[str] = (),
+) -> Measured:
+    """Assess a table and decide the gate on it.
+
+    Parameters
+    ----------
+    batch : the units asked for by name; the table should hold no others. None: all of them.
+    look : which look at this batch's data this is.
+    live : the table comes from a live pull, whose counters of annotations drift: a shortfall is reported but decides nothing.
+    questions : only these, all where empty.
+    """
+    report = assess(
+        _questions(table, questions), confidence=confidence, share_below=settings.conflict.share_below,
+        not_measured=[{"question": name, "kind": kind, "reason": reason} for name, kind, reason in table.not_measured],
+    )  # fmt: skip
+    decision = decide(report, gate_rule(settings), batch=batch, look=look, incomplete=_obstacles(table, live=live))
+    return Measured(table, report.with_gate(decision), decision)
+
+
+def gate_rule(settings: Settings) -> GateRule:
+    """The settings' gate as a rule."""
+    gate = settings.gate
+    return GateRule(
+        gate.coefficient, gate.threshold, gate.rule, gate.size, gate.coverage, gate.min_ratings, settings.raters.expected
+    )
+
+
+def required_ratings(settings: Settings) -> int:
+    """Ratings that make a unit complete."""
+    return settings.raters.expected or settings.gate.min_ratings
+
+
+def _questions(table: Table, only: Sequence[str]) -> list[QuestionRatings]:
+    if missing := [name for name in only if name not in table.questions]:
+        unmeasured = {name: reason for name, _, reason in table.not_measured}
+        if missing[0] in unmeasured:
+            raise FixConfiguration(f"Question '{missing[0]}' is not measured: {unmeasured[missing[0]]}.")
+        there = ", ".join(sorted(table.questions)) or "none"
+        raise FixConfiguration(f"There is no question '{missing[0]}'.", f"Measured questions: {there}.")
+    return [
+        QuestionRatings(
+            name, one.question.kind, one.ratings, one.level, one.distance, one.question.categories, one.question.bounds,
+            one.left_out, one.question.required, one.question.conditional,
+        )
+        for name, one in table.questions.items()
+        if not only or name in only
+    ]  # fmt: skip
+
+
+def _obstacles(table: Table, *, live: bool) -> list[Obstacle]:
+    obstacles = []
+    if table.incomplete and not live:
+        few = ", ".join(table.incomplete[:5]) + (", ..." if len(table.incomplete) > 5 else "")
+        obstacles.append(
+            Obstacle("incomplete", f"{len(table.incomplete)} tasks hold fewer annotations than they declare ({few}): the file is incomplete.")
+        )
+    bad = len(table.malformed)
+    if bad and bad / (bad + len(table.unit_ids)) > MOST_MALFORMED:
+        obstacles.append(Obstacle("malformed", f"{bad} of {bad + len(table.unit_ids)} tasks are malformed."))
+    return obstacles

@@ -1,0 +1,67 @@
+"""Review tasks: which conflicts go to a reviewer, and how the votes are shown."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from connector.agreement.report import AgreementReport, QuestionReport
+from connector.annotations.display import text_of
+from connector.tools.base import ReviewItem
+
+
+def review_items(
+    report: AgreementReport, *, required_ratings: int, named: bool, existing: Collection[str], limit: int | None
+) -> tuple[ReviewItem, ...]:
+    """The conflicts without a review task yet, lowest agreement first.
+
+    A unit goes to review when a question of it is in conflict and has all its required ratings: until then a rater who
+    opened the review project would see the others' votes. `limit` is the most review tasks there should be, those of
+    `existing` counted.
+    """
+    worst: dict[str, float] = {}
+    for question in report.questions.values():
+        for unit in _conflicts(question, required_ratings):
+            agreement = question.units[unit].agreement
+            worst[unit] = min(worst.get(unit, 1.0), 1.0 if agreement is None else agreement)
+    new = sorted((unit for unit in worst if unit not in existing), key=lambda unit: (worst[unit], not unit.isdigit(), len(unit), unit))
+    room = len(new) if limit is None else max(0, limit - len(existing))
+    return tuple(_items(report, new[:room], _labels(report, named=named)))
+
+
+def _conflicts(question: QuestionReport, required_ratings: int) -> list[str]:
+    units = question.units
+    return [
+        unit
+        for unit, status, count in zip(units.unit_ids, units.status, units.n_ratings, strict=True)
+        if status == "conflict" and count >= required_ratings
+    ]
+
+
+def _labels(report: AgreementReport, *, named: bool) -> Mapping[str, str]:
+    raters = {str(rater) for question in report.questions.values() for rater in question.source.ratings.rater_ids}
+    ordered = sorted(raters, key=lambda rater: (not rater.isdigit(), len(rater), rater))
+    return {rater: f"Rater {rater if named else _letters(place)}" for place, rater in enumerate(ordered)}
+
+
+def _letters(place: int) -> str:
+    """A, B, ... Z, AA, AB, ..."""
+    letters = ""
+    place += 1
+    while place:
+        place, rest = divmod(place - 1, 26)
+        letters = chr(ord("A") + rest) + letters
+    return letters
+
+
+def _items(report: AgreementReport, units: Sequence[str], labels: Mapping[str, str]) -> list[ReviewItem]:
+    several = len(report.questions) > 1
+    votes: dict[str, dict[str, str]] = {unit: {} for unit in units}
+    for name, question in report.questions.items():
+        ratings = question.source.ratings
+        categories = ratings.codebook.categories
+        for unit_code, rater_code, value in zip(ratings.units.tolist(), ratings.raters.tolist(), ratings.values.tolist(), strict=True):
+            unit = ratings.unit_ids[unit_code]
+            if unit in votes:
+                label = labels[str(ratings.rater_ids[rater_code])]
+                votes[unit][f"{name}: {label}" if several else label] = text_of(categories[value], question.kind)
+    return [ReviewItem(unit, dict(sorted(votes[unit].items(), key=lambda vote: (len(vote[0]), vote[0])))) for unit in units]
