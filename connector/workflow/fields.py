@@ -57,7 +57,9 @@ def foreign_field(fields: Mapping[str, Any], prefix: str) -> str | None:
     return None
 
 
-def desired_fields(report: AgreementReport, *, prefix: str, required_ratings: int, scores: bool, majority: bool) -> Fields:
+def desired_fields(
+    report: AgreementReport, *, prefix: str, required_ratings: int, scores: bool, majority: bool
+) -> Fields:
     """What should stand on every unit: field -> unit -> value.
 
     One question: the bare names. Several: the names carry the question, and the bare status and agreement are the worst of a unit.

@@ -41,7 +41,9 @@ class Measured:
         )
 
 
-def collect(units: Iterable[Unit | SkippedTask], schema: Schema, settings: Settings, skipped: Iterable[SkippedTask] = ()) -> Table:
+def collect(
+    units: Iterable[Unit | SkippedTask], schema: Schema, settings: Settings, skipped: Iterable[SkippedTask] = ()
+) -> Table:
     """The table of these units under the settings' counting rules.
 
     Raises
@@ -49,7 +51,9 @@ def collect(units: Iterable[Unit | SkippedTask], schema: Schema, settings: Setti
     FixConfiguration : a question of the settings that the source does not ask, or one that cannot be measured as set.
     """
     rules = CountingRules(
-        reviewers=frozenset(settings.raters.reviewers), exclude=frozenset(settings.raters.exclude), ground_truth=settings.ground_truth
+        reviewers=frozenset(settings.raters.reviewers),
+        exclude=frozenset(settings.raters.exclude),
+        ground_truth=settings.ground_truth,
     )
     collector = Collector(schema, rules, settings.questions)
     for unit in units:
@@ -93,7 +97,13 @@ def gate_rule(settings: Settings) -> GateRule:
     """The settings' gate as a rule."""
     gate = settings.gate
     return GateRule(
-        gate.coefficient, gate.threshold, gate.rule, gate.size, gate.coverage, gate.min_ratings, settings.raters.expected
+        gate.coefficient,
+        gate.threshold,
+        gate.rule,
+        gate.size,
+        gate.coverage,
+        gate.min_ratings,
+        settings.raters.expected,
     )
 
 
@@ -111,7 +121,7 @@ def _questions(table: Table, only: Sequence[str]) -> list[QuestionRatings]:
         raise FixConfiguration(f"There is no question '{missing[0]}'.", f"Measured questions: {there}.")
     return [
         QuestionRatings(
-            name, one.question.kind, one.ratings, one.level, one.distance, one.question.categories, one.question.bounds,
+            name, one.question.kind, one.ratings, one.question.level or "nominal", one.question.distance, one.question.categories, one.question.bounds,
             one.left_out, one.question.required, one.question.conditional,
         )
         for name, one in table.questions.items()
@@ -124,7 +134,10 @@ def _obstacles(table: Table, *, live: bool) -> list[Obstacle]:
     if table.incomplete and not live:
         few = ", ".join(table.incomplete[:5]) + (", ..." if len(table.incomplete) > 5 else "")
         obstacles.append(
-            Obstacle("incomplete", f"{len(table.incomplete)} tasks hold fewer annotations than they declare ({few}): the file is incomplete.")
+            Obstacle(
+                "incomplete",
+                f"{len(table.incomplete)} tasks hold fewer annotations than they declare ({few}): the file is incomplete.",
+            )
         )
     bad = len(table.malformed)
     if bad and bad / (bad + len(table.unit_ids)) > MOST_MALFORMED:

@@ -9,6 +9,9 @@ from dataclasses import dataclass
 from connector.tools.base import ClearFields, PutReviewTasks, PutSummary, PutView, SetField, WriteOp
 
 FieldValue = str | float
+CLEARED_AT_ONCE = 100
+"""Units per step when fields are taken away: each is one request of its own, and a step is what a crash can repeat."""
+
 Fields = Mapping[str, Mapping[str, FieldValue]]
 """field -> unit -> value"""
 
@@ -48,6 +51,20 @@ def plan_fields(desired: Fields, held: Fields) -> list[SetField | ClearFields]:
         *(SetField(field, value, tuple(units)) for (field, value), units in sets.items()),
         *(ClearFields(fields, tuple(units)) for fields, units in sorted(clears.items())),
     ]
+
+
+def in_steps(operations: Iterable[WriteOp]) -> list[WriteOp]:
+    """The same operations with long removals cut into steps."""
+    cut: list[WriteOp] = []
+    for op in operations:
+        if isinstance(op, ClearFields):
+            cut += [
+                ClearFields(op.fields, op.units[start : start + CLEARED_AT_ONCE])
+                for start in range(0, len(op.units), CLEARED_AT_ONCE)
+            ]
+        else:
+            cut.append(op)
+    return cut
 
 
 def same(held: object, wanted: object) -> bool:

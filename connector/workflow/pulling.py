@@ -26,7 +26,17 @@ class Pulled:
     skipped: dict[str, str]
 
 
-def pull(tool: Tool, store: Store, project: Project, tool_name: str, prefix: str, *, now: float, full: bool, progress: Progress) -> Pulled:
+def pull(
+    tool: Tool,
+    store: Store,
+    project: Project,
+    tool_name: str,
+    prefix: str,
+    *,
+    now: float,
+    full: bool,
+    progress: Progress,
+) -> Pulled:
     """Pull into the store: rows and cursor together or not at all.
 
     A full pull also reads back what of ours stands in the tool, so that a lost or stale ledger is mended from it.
@@ -37,7 +47,9 @@ def pull(tool: Tool, store: Store, project: Project, tool_name: str, prefix: str
     FixConfiguration : the tasks hold a field of our name that is not ours.
     """
     stored = store.source(project.source)
-    whole = full or stored is None or stored.full_pull_at is None or not 0 <= now - stored.full_pull_at < FULL_PULL_EVERY
+    whole = (
+        full or stored is None or stored.full_pull_at is None or not 0 <= now - stored.full_pull_at < FULL_PULL_EVERY
+    )
     with store.transaction():
         if whole or stored is None:
             found = tool.find_ours()
@@ -48,13 +60,22 @@ def pull(tool: Tool, store: Store, project: Project, tool_name: str, prefix: str
         full_pull_at = now if whole or stored is None else stored.full_pull_at
         store.put_source(
             StoredSource(
-                project.source, tool_name, project.title, project.link, project.settings, cursor, full_pull_at, project.required_ratings
+                project.source,
+                tool_name,
+                project.title,
+                project.link,
+                project.settings,
+                cursor,
+                full_pull_at,
+                project.required_ratings,
             )
         )
     return Pulled(fetched, gone, whole, store.skipped(project.source))
 
 
-def _everything(tool: Tool, store: Store, source: str, prefix: str, progress: Progress, *, first: bool) -> tuple[int, Cursor, int]:
+def _everything(
+    tool: Tool, store: Store, source: str, prefix: str, progress: Progress, *, first: bool
+) -> tuple[int, Cursor, int]:
     seen: set[str] = set()
     cursor = Cursor()
     for page in tool.pull():

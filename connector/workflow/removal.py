@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from connector.store import Store
 from connector.tools.base import ClearFields, RemoveReview, RemoveSummary, RemoveView, ResetColumns, Tool, WriteOp
 from connector.workflow.fields import our_fields
-from connector.workflow.plan import WritePlan
-from connector.workflow.writing import REVIEW_PROJECT, Progress, Written, apply_plan
+from connector.workflow.plan import WritePlan, in_steps
+from connector.workflow.writing import DEFAULT_VIEW, REVIEW_PROJECT, Progress, Written, apply_plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +26,7 @@ class Removal:
     written: Written | None
 
 
-def remove(
-    tool: Tool, store: Store, prefix: str, *, review: bool, dry_run: bool, progress: Progress
-) -> Removal:
+def remove(tool: Tool, store: Store, prefix: str, *, review: bool, dry_run: bool, progress: Progress) -> Removal:
     """Take our fields, tab, description line and columns out of the tool; with `review`, our review project too.
 
     Raises
@@ -40,11 +38,12 @@ def remove(
     fields = _fields_in_tool(tool, prefix, progress)
     operations: list[WriteOp] = []
     if "view" in found:
-        operations.append(RemoveView())
+        default = store.ledger(project.source, DEFAULT_VIEW).get(DEFAULT_VIEW, {}).get("")
+        operations.append(RemoveView(None if default is None else str(default)))
     by_fields: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for unit, names in fields.items():
         by_fields[names].append(unit)
-    operations += [ClearFields(names, tuple(units)) for names, units in sorted(by_fields.items())]
+    operations += in_steps([ClearFields(names, tuple(units)) for names, units in sorted(by_fields.items())])
     if "summary" in found:
         operations.append(RemoveSummary())
     if review and REVIEW_PROJECT in found:
@@ -60,9 +59,7 @@ def remove(
     return Removal(plan, lines, written)
 
 
-def _fields_in_tool(
-    tool: Tool, prefix: str, progress: Progress
-) -> Mapping[str, tuple[str, ...]]:
+def _fields_in_tool(tool: Tool, prefix: str, progress: Progress) -> Mapping[str, tuple[str, ...]]:
     fields: dict[str, tuple[str, ...]] = {}
     done = 0
     for page in tool.pull():

@@ -23,7 +23,10 @@ def review_items(
         for unit in _conflicts(question, required_ratings):
             agreement = question.units[unit].agreement
             worst[unit] = min(worst.get(unit, 1.0), 1.0 if agreement is None else agreement)
-    new = sorted((unit for unit in worst if unit not in existing), key=lambda unit: (worst[unit], not unit.isdigit(), len(unit), unit))
+    new = sorted(
+        (unit for unit in worst if unit not in existing),
+        key=lambda unit: (worst[unit], not unit.isdigit(), len(unit), unit),
+    )
     room = len(new) if limit is None else max(0, limit - len(existing))
     return tuple(_items(report, new[:room], _labels(report, named=named)))
 
@@ -59,9 +62,13 @@ def _items(report: AgreementReport, units: Sequence[str], labels: Mapping[str, s
     for name, question in report.questions.items():
         ratings = question.source.ratings
         categories = ratings.codebook.categories
-        for unit_code, rater_code, value in zip(ratings.units.tolist(), ratings.raters.tolist(), ratings.values.tolist(), strict=True):
+        for unit_code, rater_code, value in zip(
+            ratings.units.tolist(), ratings.raters.tolist(), ratings.values.tolist(), strict=True
+        ):
             unit = ratings.unit_ids[unit_code]
             if unit in votes:
                 label = labels[str(ratings.rater_ids[rater_code])]
                 votes[unit][f"{name}: {label}" if several else label] = text_of(categories[value], question.kind)
-    return [ReviewItem(unit, dict(sorted(votes[unit].items(), key=lambda vote: (len(vote[0]), vote[0])))) for unit in units]
+    return [
+        ReviewItem(unit, dict(sorted(votes[unit].items(), key=lambda vote: (len(vote[0]), vote[0])))) for unit in units
+    ]

@@ -255,7 +255,7 @@ push:
 {review}
 
 gate:
-  coefficient: krippendorff_alpha ## or cohen_kappa, weighted_kappa, fleiss_kappa, ..., or auto
+  coefficient: krippendorff_alpha ## or cohen_kappa, weighted_kappa, fleiss_kappa, or auto
   threshold: {threshold} ## GO at or above
   rule: point ## point: the value decides; confident: its interval does
   size: 500 ## the fewest units a batch must hold

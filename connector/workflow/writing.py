@@ -13,10 +13,8 @@ from connector.tools.base import (
     PutSummary,
     PutView,
     Receipt,
-    RemoveReview,
     RemoveSummary,
     RemoveView,
-    ResetColumns,
     SetField,
     Tool,
     WriteOp,
@@ -28,6 +26,7 @@ VIEW = "view"
 SUMMARY = "summary"
 REVIEW_TASK = "review_task"
 REVIEW_PROJECT = "review_project"
+DEFAULT_VIEW = "default_view"
 
 Progress = Callable[[int, int | None], None]
 
@@ -66,7 +65,9 @@ def apply_plan(tool: Tool, store: Store, source: str, plan: WritePlan, progress:
         progress(number, len(plan.operations))
     if failures:
         rest = f" ({len(failures)} operations failed)" if len(failures) > 1 else ""
-        raise WritesFailed(f"Some writes did not arrive{rest}: {failures[0]}", "What arrived is recorded: run the same command again.")
+        raise WritesFailed(
+            f"Some writes did not arrive{rest}: {failures[0]}", "What arrived is recorded: run the same command again."
+        )
     return written
 
 
@@ -91,12 +92,20 @@ def _enter(store: Store, source: str, op: WriteOp, receipt: Receipt, written: Wr
             if REVIEW_PROJECT in receipt.remote:
                 store.record(source, REVIEW_PROJECT, {"": receipt.remote[REVIEW_PROJECT]})
         case PutView() if receipt.failed is None:
-            store.record(source, VIEW, {"": _view_value(op)})
+            store.record(source, VIEW, {"": view_value(op)})
+            if DEFAULT_VIEW in receipt.remote:
+                store.record(source, DEFAULT_VIEW, {"": receipt.remote[DEFAULT_VIEW]})
         case PutSummary(text=text) if receipt.failed is None:
             store.record(source, SUMMARY, {"": text})
-        case RemoveView() | RemoveSummary() | RemoveReview() | ResetColumns() | PutView() | PutSummary():
+        case RemoveView() if receipt.failed is None:
+            for item in (VIEW, DEFAULT_VIEW):
+                store.strike(source, item, [""])
+        case RemoveSummary() if receipt.failed is None:
+            store.strike(source, SUMMARY, [""])
+        case _:
             pass
 
 
-def _view_value(op: PutView) -> list[object]:
+def view_value(op: PutView) -> list[object]:
+    """What the ledger remembers of a tab: what it was asked to show."""
     return [op.title, op.status_field, op.status_value, op.order_field, list(op.columns)]

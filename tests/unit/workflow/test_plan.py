@@ -10,11 +10,15 @@ from connector.workflow.plan import WritePlan, plan_fields
 
 values = st.dictionaries(
     st.sampled_from(["iaa_agreement", "iaa_status"]),
-    st.dictionaries(st.sampled_from([str(n) for n in range(8)]), st.one_of(st.floats(0, 1), st.sampled_from(["agreed", "1", "0"]))),
+    st.dictionaries(
+        st.sampled_from([str(n) for n in range(8)]), st.one_of(st.floats(0, 1), st.sampled_from(["agreed", "1", "0"]))
+    ),
 )
 
 
-def apply(held: dict[str, dict[str, float | str]], operations: list[SetField | ClearFields]) -> dict[str, dict[str, float | str]]:
+def apply(
+    held: dict[str, dict[str, float | str]], operations: list[SetField | ClearFields]
+) -> dict[str, dict[str, float | str]]:
     now = {field: dict(of_units) for field, of_units in held.items()}
     for op in operations:
         for unit in op.units:
@@ -34,7 +38,10 @@ def test_applying_the_plan_gives_what_is_wanted_and_a_second_plan_is_empty(desir
 
 
 def test_equal_values_go_in_one_operation() -> None:
-    assert plan_fields({"f": {"1": 0.5, "2": 0.5, "3": 1.0}}, {}) == [SetField("f", 0.5, ("1", "2")), SetField("f", 1.0, ("3",))]
+    assert plan_fields({"f": {"1": 0.5, "2": 0.5, "3": 1.0}}, {}) == [
+        SetField("f", 0.5, ("1", "2")),
+        SetField("f", 1.0, ("3",)),
+    ]
 
 
 def test_a_number_and_its_text_are_not_the_same_but_one_and_one_point_nought_are() -> None:
@@ -43,6 +50,12 @@ def test_a_number_and_its_text_are_not_the_same_but_one_and_one_point_nought_are
 
 
 def test_the_plan_is_printed_by_kind_of_change() -> None:
-    plan = WritePlan((SetField("iaa_status", "agreed", ("2", "10")), SetField("iaa_status", "conflict", ("1",)), PutSummary("a line")))
+    plan = WritePlan(
+        (
+            SetField("iaa_status", "agreed", ("2", "10")),
+            SetField("iaa_status", "conflict", ("1",)),
+            PutSummary("a line"),
+        )
+    )
     assert plan.lines() == ["set iaa_status on 3 units (1, 2, 10)", "put into the description: a line"]
     assert not WritePlan()

@@ -1,0 +1,111 @@
+"""The batch that a gate judges: named units, the first N, or those with a value in a field; else every unit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from connector.annotations.collect import natural_key
+from connector.annotations.model import Unit
+from connector.errors import FixConfiguration, SkippedTask
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Which units are judged; at most one of the three is set.
+
+    units : ids, in the order given. first : the first so many by id. where : a field of the unit's data and its text.
+    """
+
+    units: tuple[str, ...] = ()
+    first: int | None = None
+    where: tuple[str, str] | None = None
+
+    @property
+    def named(self) -> Sequence[str] | None:
+        """The units asked for by id, None where none were."""
+        return self.units or None
+
+    @property
+    def count(self) -> int | None:
+        """How many units were asked for, None where the batch does not say."""
+        return len(self.units) or self.first
+
+
+def parse_batch(ids: str | None, first: int | None, where: str | None) -> Batch:
+    """The batch of the command line.
+
+    Parameters
+    ----------
+    ids : ids separated by commas or blanks, with ranges of numbers as in "1-200,305"; or "@FILE", one id a line.
+    first : N. where : "FIELD=VALUE".
+
+    Raises
+    ------
+    FixConfiguration : more than one of the three, or one that cannot be read.
+    """
+    if sum(option is not None for option in (ids, first, where)) > 1:
+        raise FixConfiguration("--batch, --first and --where exclude each other.", "Give one of them.")
+    if first is not None and first < 1:
+        raise FixConfiguration(f"--first must be at least 1, not {first}.")
+    if where is not None:
+        field, equals, value = where.partition("=")
+        if not (field and equals):
+            raise FixConfiguration(f"--where {where!r} is not FIELD=VALUE.", "For example: --where batch=pilot-1")
+        return Batch(where=(field, value))
+    return Batch(units=_ids(ids)) if ids is not None else Batch(first=first)
+
+
+def _ids(text: str) -> tuple[str, ...]:
+    if text.startswith("@"):
+        from pathlib import Path
+
+        try:
+            words = Path(text[1:]).read_text(encoding="utf-8-sig").split()
+        except (OSError, UnicodeDecodeError):
+            raise FixConfiguration(f"The file of --batch {text} cannot be read.") from None
+    else:
+        words = text.replace(",", " ").split()
+    ids: dict[str, None] = {}
+    for word in words:
+        low, dash, high = word.partition("-")
+        if dash and low.isascii() and low.isdigit() and high.isascii() and high.isdigit():
+            if not 0 <= int(high) - int(low) < 10_000_000:
+                raise FixConfiguration(f"The range {word} of --batch is empty or too long.")
+            ids.update(dict.fromkeys(str(number) for number in range(int(low), int(high) + 1)))
+        else:
+            ids[word] = None
+    if not ids:
+        raise FixConfiguration("--batch names no unit.", "For example: --batch 1-500 or --batch @ids.txt")
+    return tuple(ids)
+
+
+def restrict(units: Iterable[Unit | SkippedTask], batch: Batch) -> Iterable[Unit | SkippedTask]:
+    """The units of the batch; malformed tasks pass where they may belong to it."""
+    if batch.units:
+        asked = set(batch.units)
+        return (one for one in units if (one.unit if isinstance(one, SkippedTask) else one.id) in asked)
+    if batch.where is not None:
+        field, value = batch.where
+        return (one for one in units if isinstance(one, SkippedTask) or _text(one.data.get(field)) == value)
+    if batch.first is not None:
+        return _first(units, batch.first)
+    return units
+
+
+def _first(units: Iterable[Unit | SkippedTask], count: int) -> list[Unit | SkippedTask]:
+    by_id = sorted(units, key=lambda one: natural_key(one.unit if isinstance(one, SkippedTask) else one.id))
+    kept: list[Unit | SkippedTask] = []
+    ids: set[str] = set()
+    for one in by_id:
+        ids.add(one.unit if isinstance(one, SkippedTask) else one.id)
+        if len(ids) > count:
+            break
+        kept.append(one)
+    return kept
+
+
+def _text(value: object) -> str | None:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value) if isinstance(value, str | int | float) else None

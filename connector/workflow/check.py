@@ -1,0 +1,164 @@
+"""`connector check`: what a sync would find and do, and what is wrong before it starts. Writes nothing."""
+
+from __future__ import annotations
+
+import difflib
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from connector.annotations.collect import Table
+from connector.annotations.model import Unit
+from connector.config import Settings
+from connector.errors import SkippedTask
+from connector.tools.base import Finding, Project, Tool
+from connector.workflow.measure import collect, required_ratings
+from connector.workflow.writing import Progress
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What was found, in reading order."""
+
+    project: Project
+    findings: tuple[Finding, ...]
+
+    @property
+    def errors(self) -> list[Finding]:
+        """What keeps a sync from doing what the configuration asks."""
+        return [finding for finding in self.findings if finding.severity == "error"]
+
+
+def check(tool: Tool, settings: Settings, progress: Progress) -> Checked:
+    """Reach the project, read everything once, and say what a sync would find.
+
+    Raises
+    ------
+    ToolTrouble : the tool can't be reached or refuses us: the first thing to mend.
+    """
+    project = tool.open()
+    findings = [
+        Finding("ok", f"Project reached: {project.link}"),
+        *(Finding("warning", text) for text in project.warnings),
+    ]
+    findings += tool.inspect()
+    unknown = list(_unknown_questions(project, settings))
+    findings += unknown
+    kept = {name: one for name, one in settings.questions.items() if name in project.schema.questions}
+    table = collect(_units(tool, progress), project.schema, settings.model_copy(update={"questions": kept}))
+    findings += [*_questions(table), *_counts(table, settings), *_marks(table), *_stale(table), *_not_whole(table)]
+    return Checked(project, tuple(findings))
+
+
+def _units(tool: Tool, progress: Progress) -> Iterator[Unit | SkippedTask]:
+    done = 0
+    for page in tool.pull():
+        yield from page.units
+        yield from page.skipped
+        done += len(page.units) + len(page.skipped)
+        progress(done, page.total)
+
+
+def _unknown_questions(project: Project, settings: Settings) -> Iterator[Finding]:
+    there = list(project.schema.questions)
+    for name in settings.questions:
+        if name not in there:
+            near = difflib.get_close_matches(name, there, 1)
+            hint = f"Did you mean {near[0]}?" if near else f"The project asks: {', '.join(there) or 'nothing'}."
+            yield Finding("error", f"The configuration names a question '{name}' that the project does not ask.", hint)
+
+
+def _questions(table: Table) -> Iterator[Finding]:
+    for name, one in table.questions.items():
+        required = "" if one.question.required else ", not required by the gate"
+        distance = "" if one.question.distance in (None, one.question.level) else f", distance {one.question.distance}"
+        yield Finding(
+            "ok",
+            f"Question {name}: {one.question.kind}, level {one.question.level}{distance}, {one.ratings.n_ratings:,} ratings{required}.",
+        )
+        if empty := one.left_out.get("empty"):
+            hint = None
+            if one.question.kind in ("choices", "paths") and one.question.empty == "missing":
+                hint = f"If nothing ticked means 'none of them', set questions: {{{name}: {{empty: none}}}}."
+            yield Finding(
+                "note", f"Question {name}: {empty:,} submitted annotations hold no answer and count as missing.", hint
+            )
+        for reason, text in (("not_shown", "did not show it"), ("stale_child", "hold an answer to it that its condition no longer allows"), ("unreadable", "hold an answer that cannot be read")):  # fmt: skip
+            if count := one.left_out.get(reason):
+                yield Finding("note", f"Question {name}: {count:,} annotations {text}.")
+    for name, kind, reason in table.not_measured:
+        yield Finding("note", f"Question {name} ({kind}) is stored but not measured: {reason}.")
+    for name in table.unanswered:
+        yield Finding("warning", f"Question {name} has no answer in any annotation.")
+
+
+def _counts(table: Table, settings: Settings) -> Iterator[Finding]:
+    raters = {rater for one in table.questions.values() for rater in one.ratings.rater_ids}
+    yield Finding("ok" if len(raters) > 1 else "warning", f"{len(raters)} raters: {_listed(raters)}.")
+    per_unit = ratings_per_unit(table)
+    said = ", ".join(f"{units:,} with {count}" for count, units in sorted(per_unit.items()))
+    yield Finding("ok", f"{len(table.unit_ids):,} units by number of ratings: {said or 'none'}.")
+    needed = required_ratings(settings)
+    short = sum(units for count, units in per_unit.items() if count < needed)
+    if short:
+        yield Finding(
+            "note",
+            f"{short:,} units have fewer than the {needed} ratings required.",
+            "They wait for more raters; scores appear from two ratings on.",
+        )
+    left = ", ".join(f"{count:,} {reason.replace('_', ' ')}" for reason, count in table.left_out.items() if count)
+    if left:
+        yield Finding("note", f"Left out: {left}.")
+
+
+def ratings_per_unit(table: Table) -> Counter[int]:
+    """How many units have how many counted ratings, by the question with the most ratings of each."""
+    most: dict[str, int] = dict.fromkeys(table.unit_ids, 0)
+    for one in table.questions.values():
+        for unit, count in zip(one.ratings.unit_ids, one.ratings.per_unit.tolist(), strict=True):
+            most[unit] = max(most.get(unit, 0), count)
+    return Counter(most.values())
+
+
+def _marks(table: Table) -> Iterator[Finding]:
+    marked = sum(table.ground_truth.values())
+    if marked:
+        by = ", ".join(f"{count:,} by {rater}" for rater, count in sorted(table.ground_truth.items()))
+        yield Finding(
+            "note", f"{marked:,} annotations are marked as ground truth ({by}); each counts as its author's rating too.",
+            "Name the authors under raters: reviewers, or set ground_truth: exclude, if they are not ratings.",
+        )  # fmt: skip
+    if table.edited_by_other:
+        yield Finding(
+            "note",
+            f"{table.edited_by_other:,} annotations were last changed by somebody else than their author (starring counts).",
+        )
+    if table.copied or table.accepted_unchanged:
+        yield Finding(
+            "warning", f"{table.copied:,} annotations are copies of another rater's, {table.accepted_unchanged:,} are predictions accepted unchanged: such agreement is not independent."
+        )  # fmt: skip
+
+
+def _stale(table: Table) -> Iterator[Finding]:
+    for name, one in table.questions.items():
+        for label, count in one.stale.items():
+            yield Finding(
+                "warning", f"Question {name}: label '{label}' is not in the project's configuration ({count:,} answers).",
+                f"It counts as a category of its own; to join it: questions: {{{name}: {{relabel: {{{label}: NEW}}}}}}.",
+            )  # fmt: skip
+
+
+def _not_whole(table: Table) -> Iterator[Finding]:
+    if table.incomplete:
+        few = ", ".join(table.incomplete[:5]) + (", ..." if len(table.incomplete) > 5 else "")
+        yield Finding(
+            "warning", f"{len(table.incomplete):,} tasks declare more annotations than came ({few}).",
+            "The server's counter drifts when two people submit at once; if it is all tasks, this token sees only part of the annotations.",
+        )  # fmt: skip
+    for one in table.malformed[:10]:
+        yield Finding("warning", f"Malformed and left out: {one}.")
+
+
+def _listed(names: Iterable[str], most: int = 12) -> str:
+    ordered = sorted(names, key=lambda name: (not name.isdigit(), len(name), name))
+    return ", ".join(ordered[:most]) + (f" and {len(ordered) - most} more" if len(ordered) > most else "") or "none"

@@ -1,0 +1,148 @@
+"""`connector sync`: pull, measure, push. What the scheduled job calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from connector.agreement.gate import printed
+from connector.config import Settings
+from connector.errors import SkippedTask
+from connector.store import Store
+from connector.tools.base import Project, PutReviewTasks, PutSummary, PutView, RemoveSummary, RemoveView, Tool, WriteOp
+from connector.workflow.fields import AGREEMENT, CONSENSUS, MAJORITY, STATUS, desired_fields
+from connector.workflow.measure import Measured, collect, measure, required_ratings
+from connector.workflow.plan import WritePlan, in_steps, plan_fields
+from connector.workflow.pulling import Pulled, pull
+from connector.workflow.review import review_items
+from connector.workflow.writing import (
+    DEFAULT_VIEW,
+    FIELD,
+    REVIEW_PROJECT,
+    REVIEW_TASK,
+    SUMMARY,
+    VIEW,
+    Progress,
+    Written,
+    apply_plan,
+    view_value,
+)
+
+VIEW_TITLE = "Conflicts"
+
+
+@dataclass(frozen=True, slots=True)
+class Synced:
+    """What a sync did: the pull, the numbers, the plan, and (unless it was a dry run) what was written."""
+
+    project: Project
+    pulled: Pulled
+    measured: Measured
+    plan: WritePlan
+    written: Written | None
+    review_project: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """What a run tells while it works: pages pulled and operations written. `now` is the clock, seconds since 1970."""
+
+    pulling: Progress
+    writing: Progress
+    now: Callable[[], float]
+
+
+def sync(tool: Tool, store: Store, settings: Settings, *, dry_run: bool, full: bool, watch: Watch) -> Synced:
+    """Pull what changed, measure everything, write the difference.
+
+    The store must have been opened with `keep=not dry_run`.
+
+    Raises
+    ------
+    ToolTrouble : the tool can't be reached or refuses us; nothing is half written in the store.
+    DataNotTrusted : over 1% of the tasks are malformed; nothing was pushed.
+    WritesFailed : some writes did not arrive; the ledger holds those that did.
+    """
+    started = watch.now()
+    project = tool.open()
+    pulled = pull(tool, store, project, tool.name, settings.push.prefix, now=started, full=full, progress=watch.pulling)
+    run = store.start_run(project.source, "sync", started)
+    measured = measure_stored(store, project, settings)
+    if distrust := measured.distrust():
+        store.end_run(run, watch.now(), "not trusted", {"pulled": pulled.fetched})
+        raise distrust
+    plan = plan_writes(tool, store, project, settings, measured)
+    written = None
+    if not dry_run:
+        written = apply_plan(tool, store, project.source, plan, watch.writing)
+        counts = {"pulled": pulled.fetched, "gone": pulled.gone, "written": written.values + written.cleared}
+        store.end_run(run, watch.now(), "done", counts)
+    review = store.ledger(project.source, REVIEW_PROJECT).get(REVIEW_PROJECT, {}).get("")
+    return Synced(project, pulled, measured, plan, written, review)
+
+
+def measure_stored(store: Store, project: Project, settings: Settings) -> Measured:
+    """The numbers of everything the store holds of a project."""
+    skipped = [SkippedTask(unit, reason) for unit, reason in store.skipped(project.source).items()]
+    return measure(collect(store.units(project.source), project.schema, settings, skipped), settings, live=True)
+
+
+def plan_writes(tool: Tool, store: Store, project: Project, settings: Settings, measured: Measured) -> WritePlan:
+    """What is to be written so that the tool shows these numbers."""
+    push, can = settings.push, tool.capabilities
+    ledger = store.ledger(project.source)
+    operations: list[WriteOp] = []
+    if can.fields:
+        desired = desired_fields(
+            measured.report, prefix=push.prefix, required_ratings=required_ratings(settings), scores=push.scores, majority=push.majority == "complete"
+        )  # fmt: skip
+        held = {item.removeprefix(FIELD): values for item, values in ledger.items() if item.startswith(FIELD)}
+        operations += in_steps(plan_fields(desired, held))
+    if can.view:
+        operations += _view(settings, ledger)
+    if can.summary:
+        text = summary_line(measured, settings)
+        if push.summary and ledger.get(SUMMARY, {}).get("") != text:
+            operations.append(PutSummary(text))
+        elif not push.summary and SUMMARY in ledger:
+            operations.append(RemoveSummary())
+    if can.review and settings.review is not None:
+        review = settings.review
+        items = review_items(
+            measured.report, required_ratings=required_ratings(settings), named=review.raters == "named",
+            existing=ledger.get(REVIEW_TASK, {}), limit=review.limit,
+        )  # fmt: skip
+        if items:
+            operations.append(PutReviewTasks(items, review.project or review.workspace))
+    return WritePlan(tuple(operations))
+
+
+def _view(settings: Settings, ledger: dict[str, dict[str, object]]) -> list[WriteOp]:
+    prefix = settings.push.prefix
+    if not settings.push.view:
+        default = ledger.get(DEFAULT_VIEW, {}).get("")
+        return [RemoveView(None if default is None else str(default))] if VIEW in ledger else []
+    columns = tuple(prefix + name for name in (STATUS, AGREEMENT, CONSENSUS, MAJORITY))
+    view = PutView(VIEW_TITLE, prefix + STATUS, "conflict", prefix + AGREEMENT, columns)
+    return [] if ledger.get(VIEW, {}).get("") == view_value(view) else [view]
+
+
+def summary_line(measured: Measured, settings: Settings) -> str:
+    """One line for the project's description. Without a time, so that an unchanged sync writes nothing."""
+    threshold = settings.gate.threshold
+    parts = []
+    for name, question in measured.report.questions.items():
+        alpha = question.alpha
+        if alpha.value is None:
+            said = f"no alpha ({(alpha.reason or 'undefined').replace('_', ' ')})"
+        else:
+            said = f"alpha {printed(alpha.value, threshold, 3)}"
+            if alpha.low is not None and alpha.high is not None:
+                said += f" ({printed(alpha.low, threshold, 3)} to {printed(alpha.high, threshold, 3)})"
+        label = f"{name}: " if len(measured.report.questions) > 1 else ""
+        parts.append(
+            f"{label}{said}, {question.n_pairable_units} of {question.n_units} tasks with two ratings or more, {question.n_raters} raters"
+        )
+    if not parts:
+        return "no question measured yet"
+    return f"{'; '.join(parts)}; gate at {threshold:g}: {measured.decision.verdict}"

@@ -1,0 +1,60 @@
+"""The gate's batch: ids and ranges, the first N by number, a field's value."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from connector.annotations.model import Unit
+from connector.errors import FixConfiguration, SkippedTask
+from connector.workflow.batch import Batch, parse_batch, restrict
+
+UNITS = [
+    Unit("10", [], {"batch": 1}),
+    Unit("9", [], {"batch": "2"}),
+    SkippedTask("11", "bad"),
+    Unit("100", [], {"batch": True}),
+]
+
+
+def ids(batch: Batch) -> list[str]:
+    return [one.unit if isinstance(one, SkippedTask) else one.id for one in restrict(UNITS, batch)]
+
+
+def test_ids_ranges_and_files(tmp_path: Path) -> None:
+    assert parse_batch("3,1-2 a-b 2", None, None).units == ("3", "1", "2", "a-b")
+    (tmp_path / "ids").write_text("7\n8\n")
+    assert parse_batch(f"@{tmp_path / 'ids'}", None, None).units == ("7", "8")
+
+
+@pytest.mark.parametrize(
+    ("ids", "first", "where"),
+    [
+        ("1", 2, None),
+        ("", None, None),
+        ("5-1", None, None),
+        (None, 0, None),
+        (None, None, "field"),
+        (None, None, "=x"),
+        ("@/no/file", None, None),
+    ],
+)
+def test_what_cannot_be_a_batch_is_refused(ids: str | None, first: int | None, where: str | None) -> None:
+    with pytest.raises(FixConfiguration):
+        parse_batch(ids, first, where)
+
+
+def test_the_first_are_the_lowest_numbers() -> None:
+    assert ids(Batch(first=2)) == ["9", "10"]
+    assert ids(Batch(first=3)) == ["9", "10", "11"]
+
+
+def test_a_field_is_compared_as_text() -> None:
+    assert ids(Batch(where=("batch", "1"))) == ["10", "11"]
+    assert ids(Batch(where=("batch", "true"))) == ["11", "100"]
+
+
+def test_named_units_and_no_batch() -> None:
+    assert ids(Batch(units=("100", "11", "5"))) == ["11", "100"]
+    assert ids(Batch()) == ["10", "9", "11", "100"]
