@@ -78,15 +78,21 @@ class Store:
         self.path = path
         self._keep = keep
         if not path.parent.is_dir():
-            raise FixConfiguration(f"The folder of the store does not exist: {path.parent}.", "Make it, or set `store:`.")
+            raise FixConfiguration(
+                f"The folder of the store does not exist: {path.parent}.", "Make it, or set `store:`."
+            )
         self._lock = FileLock(f"{path}.lock") if keep or path.exists() else None
         try:
             if self._lock is not None:
                 self._lock.acquire(timeout=0)
         except Timeout:
-            raise AnotherRun(f"Another run holds the lock {path}.lock.", "Wait for it to end, then run again.") from None
+            raise AnotherRun(
+                f"Another run holds the lock {path}.lock.", "Wait for it to end, then run again."
+            ) from None
         except OSError as error:
-            raise FixConfiguration(f"The lock file beside the store cannot be written: {error.strerror}.", f"Path: {path}.lock") from None
+            raise FixConfiguration(
+                f"The lock file beside the store cannot be written: {error.strerror}.", f"Path: {path}.lock"
+            ) from None
         try:
             self._db = self._open()
         except BaseException:
@@ -105,10 +111,13 @@ class Store:
                 db.close()
                 raise _other_version(self.path, version)
         except sqlite3.OperationalError as error:
-            raise FixConfiguration(f"The store {self.path} cannot be opened: {error}.", "Set `store:` to a file you may write.") from None
+            raise FixConfiguration(
+                f"The store {self.path} cannot be opened: {error}.", "Set `store:` to a file you may write."
+            ) from None
         except sqlite3.DatabaseError as error:
             raise DataNotTrusted(
-                f"The store {self.path} is damaged or not a store: {error}.", "Move it away: the next sync builds a new one from the tool."
+                f"The store {self.path} is damaged or not a store: {error}.",
+                "Move it away: the next sync builds a new one from the tool.",
             ) from None
         if not self._keep:
             db.execute("BEGIN")
@@ -167,7 +176,13 @@ class Store:
             " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (source) DO UPDATE SET tool = excluded.tool, title = excluded.title,"
             " link = excluded.link, settings = excluded.settings, newest_update = excluded.newest_update, last_id = excluded.last_id,"
             " full_pull_at = excluded.full_pull_at, required_ratings = excluded.required_ratings",
-            (*stored[:5], stored.cursor.newest_update, stored.cursor.last_id, stored.full_pull_at, stored.required_ratings),
+            (
+                *stored[:5],
+                stored.cursor.newest_update,
+                stored.cursor.last_id,
+                stored.full_pull_at,
+                stored.required_ratings,
+            ),
         )
 
     # units and annotations
@@ -186,20 +201,32 @@ class Store:
         A unit under a reused id (another `created_at`) is another unit: what was written to the old one is forgotten. A rater that
         the tool forgot because the user was deleted stays.
         """
-        old = self._db.execute("SELECT created_at FROM unit WHERE source = ? AND unit = ?", (source, unit.id)).fetchone()
+        old = self._db.execute(
+            "SELECT created_at FROM unit WHERE source = ? AND unit = ?", (source, unit.id)
+        ).fetchone()
         raters: dict[tuple[str, str | None], str] = {}
         if old is not None and old[0] == unit.created_at:
             raters = {
                 (id_, created): rater
                 for id_, created, rater in self._db.execute(
-                    "SELECT id, created_at, rater FROM annotation WHERE source = ? AND unit = ? AND rater IS NOT NULL", (source, unit.id)
+                    "SELECT id, created_at, rater FROM annotation WHERE source = ? AND unit = ? AND rater IS NOT NULL",
+                    (source, unit.id),
                 )
             }
         elif old is not None:
             self.forget_units(source, [unit.id])
         self._db.execute(
             "INSERT OR REPLACE INTO unit VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            (source, unit.id, unit.created_at, unit.updated_at, unit.declared, unit.declared_cancelled, _dump(dict(unit.data)), _dump(dict(unit.predictions))),
+            (
+                source,
+                unit.id,
+                unit.created_at,
+                unit.updated_at,
+                unit.declared,
+                unit.declared_cancelled,
+                _dump(dict(unit.data)),
+                _dump(dict(unit.predictions)),
+            ),
         )
         self._db.execute("DELETE FROM annotation WHERE source = ? AND unit = ?", (source, unit.id))
         self._db.execute("DELETE FROM skipped WHERE source = ? AND unit = ?", (source, unit.id))
@@ -239,7 +266,9 @@ class Store:
         annotations: dict[str, list[Annotation]] = {}
         for unit, id_, rater, status, created, updated, by, gold, lead, parent, prediction, result in rows:
             annotations.setdefault(unit, []).append(
-                Annotation(id_, rater, json.loads(result), status, created, updated, by, bool(gold), lead, parent, prediction)
+                Annotation(
+                    id_, rater, json.loads(result), status, created, updated, by, bool(gold), lead, parent, prediction
+                )
             )
         for unit, created, updated, declared, cancelled, data, predictions in self._db.execute(
             "SELECT unit, created_at, updated_at, declared, declared_cancelled, data, predictions FROM unit WHERE source = ?"
@@ -247,7 +276,14 @@ class Store:
             (source,),
         ).fetchall():
             yield Unit(
-                unit, annotations.get(unit, []), json.loads(data), created, updated, declared, cancelled, json.loads(predictions)
+                unit,
+                annotations.get(unit, []),
+                json.loads(data),
+                created,
+                updated,
+                declared,
+                cancelled,
+                json.loads(predictions),
             )
 
     # the ledger of what we wrote
@@ -256,7 +292,8 @@ class Store:
         """What we wrote: item -> unit ("" for items of the project) -> value. `prefix` restricts the items."""
         found: dict[str, dict[str, Any]] = {}
         for item, unit, value in self._db.execute(
-            "SELECT item, unit, value FROM ledger WHERE source = ? AND substr(item, 1, ?) = ?", (source, len(prefix), prefix)
+            "SELECT item, unit, value FROM ledger WHERE source = ? AND substr(item, 1, ?) = ?",
+            (source, len(prefix), prefix),
         ):
             found.setdefault(item, {})[unit] = json.loads(value)
         return found
@@ -264,19 +301,23 @@ class Store:
     def record(self, source: str, item: str, values: Mapping[str, Any]) -> None:
         """Enter what was confirmed as written: unit -> value."""
         self._db.executemany(
-            "INSERT OR REPLACE INTO ledger VALUES (?, ?, ?, ?)", [(source, item, unit, _dump(value)) for unit, value in values.items()]
+            "INSERT OR REPLACE INTO ledger VALUES (?, ?, ?, ?)",
+            [(source, item, unit, _dump(value)) for unit, value in values.items()],
         )
 
     def put_fields(self, source: str, unit: str, values: Mapping[str, Any]) -> None:
         """Let the ledger hold exactly these `field:` items for `unit`, as read back from the tool."""
         self._db.execute("DELETE FROM ledger WHERE source = ? AND unit = ? AND item GLOB 'field:*'", (source, unit))
         self._db.executemany(
-            "INSERT INTO ledger VALUES (?, ?, ?, ?)", [(source, item, unit, _dump(value)) for item, value in values.items()]
+            "INSERT INTO ledger VALUES (?, ?, ?, ?)",
+            [(source, item, unit, _dump(value)) for item, value in values.items()],
         )
 
     def strike(self, source: str, item: str, units: Iterable[str]) -> None:
         """Take out of the ledger what is confirmed as gone."""
-        self._db.executemany("DELETE FROM ledger WHERE source = ? AND item = ? AND unit = ?", [(source, item, unit) for unit in units])
+        self._db.executemany(
+            "DELETE FROM ledger WHERE source = ? AND item = ? AND unit = ?", [(source, item, unit) for unit in units]
+        )
 
     def forget_writes(self, source: str, *, keep_review: bool) -> None:
         """Empty the ledger after everything was taken away; review tasks that stay in the tool stay in it."""
@@ -290,7 +331,9 @@ class Store:
         cursor = self._db.execute("INSERT INTO run (source, verb, started_at) VALUES (?, ?, ?)", (source, verb, at))
         return int(cursor.lastrowid or 0)
 
-    def end_run(self, run: int, at: float, outcome: str, counts: Mapping[str, int], gate: Mapping[str, Any] | None = None) -> None:
+    def end_run(
+        self, run: int, at: float, outcome: str, counts: Mapping[str, int], gate: Mapping[str, Any] | None = None
+    ) -> None:
         """Close a run with its outcome, its counts and the gate's JSON."""
         self._db.execute(
             "UPDATE run SET finished_at = ?, outcome = ?, counts = ?, gate = ? WHERE id = ?",
@@ -299,7 +342,9 @@ class Store:
 
     def looks(self, source: str) -> list[tuple[str, Any]]:
         """(outcome, gate JSON) of the ended gate runs, oldest first."""
-        rows = self._db.execute("SELECT outcome, gate FROM run WHERE source = ? AND gate IS NOT NULL ORDER BY id", (source,))
+        rows = self._db.execute(
+            "SELECT outcome, gate FROM run WHERE source = ? AND gate IS NOT NULL ORDER BY id", (source,)
+        )
         return [(outcome, json.loads(gate)) for outcome, gate in rows]
 
 
@@ -309,5 +354,9 @@ def _dump(value: Any) -> str:
 
 def _other_version(path: Path, version: int) -> FixConfiguration:
     if version > SCHEMA_VERSION:
-        return FixConfiguration(f"The store {path} was made by a newer version (schema {version}).", "Upgrade agreement-connector.")
-    return FixConfiguration(f"{path} is not a store of this program (schema {version}).", "Set `store:` to another file.")
+        return FixConfiguration(
+            f"The store {path} was made by a newer version (schema {version}).", "Upgrade agreement-connector."
+        )
+    return FixConfiguration(
+        f"{path} is not a store of this program (schema {version}).", "Set `store:` to another file."
+    )

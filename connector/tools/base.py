@@ -111,7 +111,9 @@ class PutReviewTasks:
 
 @dataclass(frozen=True, slots=True)
 class RemoveView:
-    """Take our tab away."""
+    """Take our tab away, and the "default_view" (its id, from PutView's receipt) that had to be made beside it."""
+
+    default_view: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +133,17 @@ class ResetColumns:
     """Let the tool forget the columns of fields that are gone."""
 
 
-WriteOp = SetField | ClearFields | PutView | PutSummary | PutReviewTasks | RemoveView | RemoveSummary | RemoveReview | ResetColumns
+WriteOp = (
+    SetField
+    | ClearFields
+    | PutView
+    | PutSummary
+    | PutReviewTasks
+    | RemoveView
+    | RemoveSummary
+    | RemoveReview
+    | ResetColumns
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from connector.annotations.collect import Table
@@ -27,7 +28,9 @@ class Gated:
     measured: Measured
 
 
-def gate(tool: Tool, store: Store, settings: Settings, batch: Batch, watch: Watch) -> Gated:
+def gate(
+    tool: Tool, store: Store, settings: Settings, batch: Batch, watch: Watch, questions: Sequence[str] = ()
+) -> Gated:
     """Pull into the store and judge the batch. Each new state of the batch's data counts as one look.
 
     Raises
@@ -45,7 +48,7 @@ def gate(tool: Tool, store: Store, settings: Settings, batch: Batch, watch: Watc
     table = collect(chosen, project.schema, settings)
     data, name = fingerprint(table), _name(batch)
     look = _look(store, project.source, name, data)
-    measured = measure(table, settings, batch=batch.named, look=look, live=True)
+    measured = measure(table, settings, batch=batch.named, look=look, live=True, questions=questions)
     judged = {**measured.decision.to_json(), "batch": name, "data": data}
     store.end_run(run, watch.now(), measured.decision.verdict, {"pulled": pulled.fetched}, judged)
     return Gated(project, pulled, measured)

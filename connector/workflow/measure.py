@@ -9,7 +9,7 @@ from connector.agreement.gate import GateDecision, GateRule, Obstacle, decide
 from connector.agreement.report import AgreementReport, QuestionRatings, assess
 from connector.annotations.collect import Collector, CountingRules, Table
 from connector.annotations.model import Schema, Unit
-from connector.config import Settings
+from connector.config import QuestionSettings, Settings
 from connector.errors import DataNotTrusted, FixConfiguration, SkippedTask
 
 MOST_MALFORMED = 0.01
@@ -42,9 +42,13 @@ class Measured:
 
 
 def collect(
-    units: Iterable[Unit | SkippedTask], schema: Schema, settings: Settings, skipped: Iterable[SkippedTask] = ()
+    units: Iterable[Unit | SkippedTask],
+    schema: Schema,
+    settings: Settings,
+    skipped: Iterable[SkippedTask] = (),
+    default: QuestionSettings | None = None,
 ) -> Table:
-    """The table of these units under the settings' counting rules.
+    """The table of these units under the settings' counting rules; `default` is how questions that the settings don't name are measured.
 
     Raises
     ------
@@ -55,7 +59,7 @@ def collect(
         exclude=frozenset(settings.raters.exclude),
         ground_truth=settings.ground_truth,
     )
-    collector = Collector(schema, rules, settings.questions)
+    collector = Collector(schema, rules, settings.questions, default)
     for unit in units:
         if isinstance(unit, SkippedTask):
             collector.skip(unit)

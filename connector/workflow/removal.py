@@ -16,6 +16,9 @@ from connector.workflow.fields import our_fields
 from connector.workflow.plan import WritePlan, in_steps
 from connector.workflow.writing import DEFAULT_VIEW, REVIEW_PROJECT, Progress, Written, apply_plan
 
+UNFINISHED = "removal"
+"""In the ledger from the first step of a removal to its end: the columns are still to be reset after a crash."""
+
 
 @dataclass(frozen=True, slots=True)
 class Removal:
@@ -26,7 +29,9 @@ class Removal:
     written: Written | None
 
 
-def remove(tool: Tool, store: Store, prefix: str, *, review: bool, dry_run: bool, progress: Progress) -> Removal:
+def remove(
+    tool: Tool, store: Store, prefix: str, *, review: bool, dry_run: bool, reading: Progress, writing: Progress
+) -> Removal:
     """Take our fields, tab, description line and columns out of the tool; with `review`, our review project too.
 
     Raises
@@ -35,7 +40,7 @@ def remove(tool: Tool, store: Store, prefix: str, *, review: bool, dry_run: bool
     """
     project = tool.open()
     found = tool.find_ours()
-    fields = _fields_in_tool(tool, prefix, progress)
+    fields = _fields_in_tool(tool, prefix, reading)
     operations: list[WriteOp] = []
     if "view" in found:
         default = store.ledger(project.source, DEFAULT_VIEW).get(DEFAULT_VIEW, {}).get("")
@@ -48,13 +53,14 @@ def remove(tool: Tool, store: Store, prefix: str, *, review: bool, dry_run: bool
         operations.append(RemoveSummary())
     if review and REVIEW_PROJECT in found:
         operations.append(RemoveReview(found[REVIEW_PROJECT]))
-    if fields:
+    if fields or UNFINISHED in store.ledger(project.source, UNFINISHED):
         operations.append(ResetColumns())
     plan = WritePlan(tuple(operations))
     lines = _lines(plan, found)
     if dry_run:
         return Removal(plan, lines, None)
-    written = apply_plan(tool, store, project.source, plan, progress)
+    store.record(project.source, UNFINISHED, {"": True})
+    written = apply_plan(tool, store, project.source, plan, writing)
     store.forget_writes(project.source, keep_review=not review)
     return Removal(plan, lines, written)
 

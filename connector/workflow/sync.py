@@ -87,6 +87,46 @@ def measure_stored(store: Store, project: Project, settings: Settings) -> Measur
     return measure(collect(store.units(project.source), project.schema, settings, skipped), settings, live=True)
 
 
+@dataclass(frozen=True, slots=True)
+class ReviewStatus:
+    """Review tasks of a project: how many there are, how many conflicts wait for one, how many were made now."""
+
+    project: str | None
+    existing: int
+    waiting: int
+    made: int
+
+    def lines(self) -> list[str]:
+        """For people."""
+        where = f" in project {self.project}" if self.project else ""
+        made = f"{self.made:,} review tasks made; " if self.made else ""
+        return [f"{made}{self.existing:,} review tasks{where}, {self.waiting:,} conflicts without one."]
+
+
+def review(tool: Tool, store: Store, settings: Settings, *, create: bool, watch: Watch) -> ReviewStatus:
+    """Count the conflicts without a review task and, with `create`, make their tasks. Nothing else is written.
+
+    Raises
+    ------
+    ToolTrouble, WritesFailed : as for `sync`.
+    """
+    project = tool.open()
+    pull(
+        tool, store, project, tool.name, settings.push.prefix, now=watch.now(), full=False, progress=watch.pulling
+    )
+    measured = measure_stored(store, project, settings)
+    if distrust := measured.distrust():
+        raise distrust
+    operations = _reviews(settings, measured, store.ledger(project.source))
+    waiting = sum(len(op.items) for op in operations)
+    made = 0
+    if create and operations:
+        made = apply_plan(tool, store, project.source, WritePlan(tuple(operations)), watch.writing).review_tasks
+    ledger = store.ledger(project.source, "review")
+    known = ledger.get(REVIEW_PROJECT, {}).get("")
+    return ReviewStatus(known, len(ledger.get(REVIEW_TASK, {})), waiting - made, made)
+
+
 def plan_writes(tool: Tool, store: Store, project: Project, settings: Settings, measured: Measured) -> WritePlan:
     """What is to be written so that the tool shows these numbers."""
     push, can = settings.push, tool.capabilities
@@ -106,15 +146,23 @@ def plan_writes(tool: Tool, store: Store, project: Project, settings: Settings, 
             operations.append(PutSummary(text))
         elif not push.summary and SUMMARY in ledger:
             operations.append(RemoveSummary())
-    if can.review and settings.review is not None:
-        review = settings.review
-        items = review_items(
-            measured.report, required_ratings=required_ratings(settings), named=review.raters == "named",
-            existing=ledger.get(REVIEW_TASK, {}), limit=review.limit,
-        )  # fmt: skip
-        if items:
-            operations.append(PutReviewTasks(items, review.project or review.workspace))
+    if can.review:
+        operations += _reviews(settings, measured, ledger)
     return WritePlan(tuple(operations))
+
+
+def _reviews(settings: Settings, measured: Measured, ledger: dict[str, dict[str, object]]) -> list[PutReviewTasks]:
+    review = settings.review
+    if review is None:
+        return []
+    items = review_items(
+        measured.report,
+        required_ratings=required_ratings(settings),
+        named=review.raters == "named",
+        existing=ledger.get(REVIEW_TASK, {}),
+        limit=review.limit,
+    )
+    return [PutReviewTasks(items, review.project or review.workspace)] if items else []
 
 
 def _view(settings: Settings, ledger: dict[str, dict[str, object]]) -> list[WriteOp]:

@@ -27,7 +27,9 @@ def rating(id_: str, rater: str | None) -> Annotation:
 
 
 def test_a_unit_comes_back_as_it_was_stored(tmp_path: Path) -> None:
-    stored = unit("7", rating("70", "3"), Annotation("71", "4", [], "cancelled", lead_time=1.5, ground_truth=True, updated_by="9"))
+    stored = unit(
+        "7", rating("70", "3"), Annotation("71", "4", [], "cancelled", lead_time=1.5, ground_truth=True, updated_by="9")
+    )
     with Store(tmp_path / "s.db") as store:
         store.put_unit(SOURCE, stored)
     with Store(tmp_path / "s.db") as store:
@@ -128,7 +130,9 @@ def test_the_ledger_keeps_numbers_and_text_apart(tmp_path: Path) -> None:
 
 
 def test_the_cursor_comes_back(tmp_path: Path) -> None:
-    stored = StoredSource(SOURCE, "label_studio", "t", "http://x", "<View/>", Cursor("2026-01-02T00:00:00.5Z", "9"), 12.5, 2)
+    stored = StoredSource(
+        SOURCE, "label_studio", "t", "http://x", "<View/>", Cursor("2026-01-02T00:00:00.5Z", "9"), 12.5, 2
+    )
     with Store(tmp_path / "s.db") as store:
         assert store.source(SOURCE) is None
         store.put_source(stored._replace(title="old"))
