@@ -1,0 +1,50 @@
+"""The pages of the real server open in a real browser."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from connector.demo.seed import Rater
+from connector.demo.servers import LabelStudioServer
+from tests.live.support import SmallProject
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+
+def test_the_owner_logs_in_and_the_data_manager_shows_the_tasks(
+    label_studio: LabelStudioServer,
+    project: Callable[..., SmallProject],
+    page: Page,
+    login: Callable[..., None],
+    screenshot: Callable[..., Path],
+) -> None:
+    made = project([["Positive", "Positive"], ["Positive", "Negative", "Negative"]], title="Two reviews")
+    login(page)
+    page.goto(f"{label_studio.url}/projects/{made.id}/data")
+    page.get_by_text("text number 1").first.wait_for()
+    shown = page.inner_text("body")
+    assert "Two reviews" in shown
+    assert "text number 0" in shown
+    assert re.search(r"Submitted annotations:\s*5", shown)
+    assert screenshot(page).stat().st_size > 10_000
+
+
+def test_a_rater_logs_in_with_the_password_of_the_sign_up(
+    label_studio: LabelStudioServer, raters: tuple[Rater, ...], page: Page, login: Callable[..., None]
+) -> None:
+    login(page, raters[0])
+    who = page.request.get(f"{label_studio.url}/api/current-user/whoami").json()
+    assert (who["email"], who["id"]) == (raters[0].email, raters[0].id)
+
+
+def test_nobody_gets_in_with_a_wrong_password(label_studio: LabelStudioServer, page: Page) -> None:
+    page.goto(f"{label_studio.url}/user/login/")
+    page.fill("input[name=email]", label_studio.email)
+    page.fill("input[name=password]", "wrong")
+    page.click("button[type=submit]")
+    page.wait_for_load_state()
+    assert page.request.get(f"{label_studio.url}/api/current-user/whoami").status in (401, 403)
