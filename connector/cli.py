@@ -129,7 +129,7 @@ def gate(
     else:
         settings, default = _question_settings(_with_rule(_defaults(), rules), question, level, distance)
         measured, context = _measure_files(sources or [], settings, default, question or [], label_config, columns, missing, batch=chosen)
-    _write(_render(format, measured, context), output)
+    _write(_render(format, measured, context, verdict_only=True), output)
     return {"GO": 0, "NO-GO": 1}.get(measured.decision.verdict, 3)
 
 
@@ -146,8 +146,7 @@ def sync(
     settings = _load(config)
     with _watch("Pulling", "Writing") as watch, _connected(settings) as tool, Store(settings.store_path, keep=not dry_run) as store:
         done = run(tool, store, settings, dry_run=dry_run, full=full, watch=watch)
-    _write(_render("text", done.measured, _synced_context(done, config)), None)
-    for line in _synced_lines(done):
+    for line in _synced_lines(done, config):
         print(line)
 
 
@@ -438,11 +437,13 @@ def _without_gate(measured: Measured) -> Measured:
     return replace(measured, report=replace(measured.report, gate=None))
 
 
-def _render(form: Format, measured: Measured, context: Context) -> str:
+def _render(form: Format, measured: Measured, context: Context, *, verdict_only: bool = False) -> str:
     from connector.output import csv, html, json, markdown, text
 
     report = measured.report
     match form:
+        case "text" if verdict_only:
+            return text.render_gate(report, context, colour=text.wants_colour(sys.stdout))
         case "text":
             return text.render(report, context, colour=text.wants_colour(sys.stdout))
         case "json":
@@ -461,7 +462,7 @@ def _table(measured: Measured) -> str:
     from connector.output import csv
 
     rows = StringIO()
-    csv.write_table({name: one.source.ratings for name, one in measured.report.questions.items()}, rows)
+    csv.write_table(measured.report, rows)
     return rows.getvalue()
 
 
@@ -469,7 +470,7 @@ def _live_context(measured: Measured, title: str, link: str) -> Context:
     from connector.output.view import context_of
 
     return context_of(
-        measured.table, title=title or "Agreement", sources=[link], link=link, unit_link=lambda unit: f"{link}?task={unit}"
+        measured.table, title=title or "Agreement", link=link, unit_link=lambda unit: f"{link}?task={unit}"
     )
 
 
@@ -499,14 +500,12 @@ def _watch(pulling: str, writing: str) -> Iterator[Watch]:
         yield Watch(lambda done, total: update(pulling, done, total), lambda done, total: update(writing, done, total), time.time)
 
 
-def _synced_context(done: Synced, config: Path) -> Context:
-    from dataclasses import replace
+def _synced_lines(done: Synced, config: Path) -> Iterator[str]:
+    from connector.output import text
+    from connector.output.shown import clean
 
     context = _live_context(done.measured, done.project.title, done.project.link)
-    return replace(context, next_command=f"connector gate -c {config}")
-
-
-def _synced_lines(done: Synced) -> Iterator[str]:
+    yield from text.render_gate(done.measured.report, context, colour=text.wants_colour(sys.stdout)).splitlines()
     kind = "everything" if done.pulled.full else "what changed"
     gone = f", {done.pulled.gone:,} gone" if done.pulled.gone else ""
     yield f"Pulled {kind}: {done.pulled.fetched:,} tasks{gone}."
@@ -522,7 +521,8 @@ def _synced_lines(done: Synced) -> Iterator[str]:
         yield "Nothing to write: the tool shows these numbers already."
     yield f"Look: {done.project.link}"
     if done.review_project is not None:
-        yield f"Review tasks: project {done.review_project}"
+        yield f"Review tasks: project {clean(done.review_project)}"
+    yield f"The whole report: connector report -c {config}"
 
 
 def _print_finding(finding: Finding) -> None:

@@ -46,6 +46,6 @@ def _lines() -> Update:
         nonlocal last
         if time.monotonic() - last >= SECONDS_BETWEEN_LINES:
             last = time.monotonic()
-            print(f"{what} {done:,}{'' if total is None else f' of {total:,}'} ...", file=sys.stderr)
+            sys.stderr.write(f"{what} {done:,}{'' if total is None else f' of {total:,}'} ...\n")
 
     return update

@@ -34,6 +34,16 @@ def slugs(questions: Iterable[str]) -> dict[str, str]:
     return taken
 
 
+def field_names(questions: Iterable[str], *, prefix: str, scores: bool, majority: bool) -> tuple[str, ...]:
+    """Every field that `desired_fields` may write for these questions, in reading order."""
+    ends = [f"_{slug}" for slug in slugs(questions).values()]
+    kinds = (STATUS, *((AGREEMENT, CONSENSUS) if scores else ()), *((MAJORITY,) if majority else ()), *((RATERS,) if scores else ()))
+    if len(ends) == 1:
+        return tuple(prefix + kind for kind in kinds)
+    bare = (STATUS, AGREEMENT) if scores else (STATUS,)
+    return (*(prefix + kind for kind in bare), *(prefix + kind + end for end in ends for kind in kinds))
+
+
 def our_fields(data: Mapping[str, Any], prefix: str) -> dict[str, Any]:
     """Those of a unit's own fields whose names are ours."""
     ours = re.compile(rf"{re.escape(prefix)}({AGREEMENT}|{CONSENSUS}|{MAJORITY}|{RATERS}|{STATUS})(_[a-z0-9]+)*")

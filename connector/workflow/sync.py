@@ -10,7 +10,7 @@ from connector.config import Settings
 from connector.errors import SkippedTask
 from connector.store import Store
 from connector.tools.base import Project, PutReviewTasks, PutSummary, PutView, RemoveSummary, RemoveView, Tool, WriteOp
-from connector.workflow.fields import AGREEMENT, CONSENSUS, MAJORITY, STATUS, desired_fields
+from connector.workflow.fields import AGREEMENT, STATUS, desired_fields, field_names
 from connector.workflow.measure import Measured, collect, measure, required_ratings
 from connector.workflow.plan import WritePlan, in_steps, plan_fields
 from connector.workflow.pulling import Pulled, pull
@@ -139,7 +139,7 @@ def plan_writes(tool: Tool, store: Store, project: Project, settings: Settings, 
         held = {item.removeprefix(FIELD): values for item, values in ledger.items() if item.startswith(FIELD)}
         operations += in_steps(plan_fields(desired, held))
     if can.view:
-        operations += _view(settings, ledger)
+        operations += _view(settings, measured, ledger)
     if can.summary:
         text = summary_line(measured, settings)
         if push.summary and ledger.get(SUMMARY, {}).get("") != text:
@@ -165,14 +165,18 @@ def _reviews(settings: Settings, measured: Measured, ledger: dict[str, dict[str,
     return [PutReviewTasks(items, review.project or review.workspace)] if items else []
 
 
-def _view(settings: Settings, ledger: dict[str, dict[str, object]]) -> list[WriteOp]:
-    prefix = settings.push.prefix
-    if not settings.push.view:
+def _view(settings: Settings, measured: Measured, ledger: dict[str, dict[str, object]]) -> list[WriteOp]:
+    push = settings.push
+    if not push.view:
         default = ledger.get(DEFAULT_VIEW, {}).get("")
         return [RemoveView(None if default is None else str(default))] if VIEW in ledger else []
-    columns = tuple(prefix + name for name in (STATUS, AGREEMENT, CONSENSUS, MAJORITY))
-    view = PutView(VIEW_TITLE, prefix + STATUS, "conflict", prefix + AGREEMENT, columns)
-    return [] if ledger.get(VIEW, {}).get("") == view_value(view) else [view]
+    columns = field_names(
+        measured.report.questions, prefix=push.prefix, scores=push.scores, majority=push.majority == "complete"
+    )
+    status = push.prefix + STATUS
+    view = PutView(VIEW_TITLE, status, "conflict", push.prefix + AGREEMENT if push.scores else status, columns)
+    there = ledger.get(VIEW, {"": ()})[""]  # None: found in the tool by a store that did not make it, and left as it is
+    return [] if there is None or there == view_value(view) else [view]
 
 
 def summary_line(measured: Measured, settings: Settings) -> str:
