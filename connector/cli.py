@@ -1,4 +1,7 @@
-"""The command line: one thin function per verb. The rest of the package is imported when a verb runs, so that `--help` is quick."""
+"""The command line: one thin function per verb.
+
+The rest of the package is imported when a verb runs, so that `--help` is quick.
+"""
 
 from __future__ import annotations
 
@@ -38,22 +41,148 @@ app = typer.Typer(
 Format = Literal["text", "json", "csv", "html", "markdown"]
 
 Config = Annotated[Path, typer.Option("-c", "--config", help="The configuration file.")]
-OptionalConfig = Annotated[Path | None, typer.Option("-c", "--config", help="The configuration file, in place of SOURCE.")]
-Sources = Annotated[
-    list[Path], typer.Argument(metavar="SOURCE...", help="Label Studio JSON exports, or long tables (csv, jsonl, parquet).")
+OptionalConfig = Annotated[
+    Path | None, typer.Option("-c", "--config", help="The configuration file, in place of SOURCE.")
 ]
-OptionalSources = Annotated[list[Path] | None, typer.Argument(metavar="[SOURCE]...", help="As for agreement.")]
-LabelConfig = Annotated[Path | None, typer.Option("--label-config", help="The label config (XML) of the export's project.")]
+Sources = Annotated[
+    list[Path],
+    typer.Argument(metavar="SOURCE", help="Label Studio JSON exports, or long tables (csv, jsonl, parquet)."),
+]
+OptionalSources = Annotated[list[Path] | None, typer.Argument(metavar="SOURCE", help="As for agreement.")]
+LabelConfig = Annotated[
+    Path | None, typer.Option("--label-config", help="The label config (XML) of the export's project.")
+]
 QuestionNames = Annotated[list[str] | None, typer.Option("--question", help="Only this question; may be repeated.")]
 LevelName = Annotated[str | None, typer.Option("--level", help="nominal, ordinal, interval or ratio.")]
 DistanceName = Annotated[str | None, typer.Option("--distance", help="For sets of labels: masi or jaccard.")]
-Columns = Annotated[str | None, typer.Option("--columns", help="Columns of a long table: unit=A,rater=B,value=C[,question=D].")]
+Columns = Annotated[
+    str | None, typer.Option("--columns", help="Columns of a long table: unit=A,rater=B,value=C[,question=D].")
+]
 MissingValues = Annotated[
     list[str] | None, typer.Option("--missing", help="A value of a long table that means missing; may be repeated.")
 ]
 FormatName = Annotated[Format, typer.Option("--format", help="How to write the report.")]
 Output = Annotated[Path | None, typer.Option("-o", "--output", help="Write here instead of standard output.")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Print the plan; write nothing, neither into the tool nor into the store.")]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Print the plan; write nothing, neither into the tool nor into the store.")
+]
+
+
+@app.command(epilog="Example: connector demo -o demo   or   connector demo --live label-studio")
+def demo(
+    live: Annotated[
+        Literal["label-studio"] | None, typer.Option("--live", help="Start a real server, fill it, sync it.")
+    ] = None,
+    output: Annotated[
+        Path, typer.Option("-o", "--output", metavar="DIR", help="Where the page and the table go.")
+    ] = Path("connector-demo"),
+) -> None:
+    """The main job on real data that ship with the package."""
+    if live is not None:
+        from connector.demo.live import run_live
+
+        run_live(_demo_sync)
+        return
+    _demo_offline(output)
+
+
+@app.command(epilog="Example: connector init --project 1 --url http://localhost:8080")
+def init(
+    config: Config = Path("config.yaml"),
+    tool: Annotated[str | None, typer.Option(help="label_studio.")] = None,
+    url: Annotated[str | None, typer.Option(help="Where the tool's start page opens.")] = None,
+    project: Annotated[str | None, typer.Option(help="The project's number.")] = None,
+    expected: Annotated[int | None, typer.Option(help="Ratings every unit should have.")] = None,
+    threshold: Annotated[float | None, typer.Option(help="What a pilot batch must reach.")] = None,
+    review: Annotated[
+        bool | None, typer.Option("--review/--no-review", help="Make review tasks for conflicts.")
+    ] = None,
+    review_project: Annotated[str | None, typer.Option(help="The review project's id or title.")] = None,
+    store: Annotated[str | None, typer.Option(help="The store's file, beside the configuration.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
+) -> None:
+    """Write a commented configuration, after asking or from flags. No token is written into it."""
+    from connector.workflow.setup import ask, write_config
+
+    given = {
+        "tool": tool,
+        "url": url,
+        "project": project,
+        "expected": expected,
+        "threshold": threshold,
+        "review": review,
+        "review_project": review_project,
+        "store": store,
+    }
+    path = write_config(ask(_prompt(alone=project is not None), given), config, force=force)
+    _print(f"Written: {path}\nNext: put the token into LABEL_STUDIO_API_KEY, then: connector check -c {path}")
+
+
+@app.command(epilog="Example: connector check -c config.yaml")
+def check(config: Config = Path("config.yaml")) -> None:
+    """Say what a sync would find and what is wrong, before it runs. Writes nothing."""
+    from connector.workflow.check import check as run
+
+    settings = _load(config)
+    with _watch("Reading", "") as watch, _connected(settings) as tool:
+        checked = run(tool, settings, watch.pulling)
+    for finding in checked.findings:
+        _print_finding(finding)
+    if checked.errors:
+        raise FixConfiguration(f"{len(checked.errors)} of these must be mended first.", None)
+    _print(f"\nNext: connector sync -c {config} --dry-run")
+
+
+@app.command(epilog="Example: connector sync -c config.yaml --dry-run")
+def sync(
+    config: Config = Path("config.yaml"),
+    dry_run: DryRun = False,
+    full: Annotated[bool, typer.Option("--full", help="Read everything again, not just what changed.")] = False,
+) -> None:
+    """Pull, measure, push the scores back: what the scheduled job calls."""
+    from connector.store import Store
+    from connector.workflow.sync import sync as run
+
+    settings = _load(config)
+    with (
+        _watch("Pulling", "Writing") as watch,
+        _connected(settings) as tool,
+        Store(settings.store_path, keep=not dry_run) as store,
+    ):
+        done = run(tool, store, settings, dry_run=dry_run, full=full, watch=watch)
+    for line in _synced_lines(done, config):
+        _print(line)
+
+
+@app.command(epilog="Example: connector remove -c config.yaml --dry-run")
+def remove(
+    config: Config = Path("config.yaml"),
+    review: Annotated[
+        bool, typer.Option("--review", help="Delete the review project too, with the work in it.")
+    ] = False,
+    dry_run: DryRun = False,
+) -> None:
+    """Take away everything we put into the tool: fields, columns, tab and description line."""
+    from connector.store import Store
+    from connector.workflow.removal import remove as run
+
+    settings = _load(config)
+    with (
+        _watch("Reading", "Removing") as watch,
+        _connected(settings) as tool,
+        Store(settings.store_path, keep=not dry_run) as store,
+    ):
+        removed = run(
+            tool,
+            store,
+            settings.push.prefix,
+            review=review,
+            dry_run=dry_run,
+            reading=watch.pulling,
+            writing=watch.writing,
+        )
+    for line in removed.lines or ["nothing of ours is there"]:
+        _print(f"{'would ' if dry_run and removed.lines else ''}{line}")
 
 
 @app.command(epilog="Example: connector agreement export.json --format html -o report.html")
@@ -89,21 +218,29 @@ def table(
 ) -> None:
     """Write the unit-by-rater table itself, as CSV."""
     settings, default = _question_settings(_defaults(), question, level, distance)
-    measured, _ = _measure_files(sources, settings, default, question or [], label_config, columns, missing, confidence=None)
+    measured, _ = _measure_files(
+        sources, settings, default, question or [], label_config, columns, missing, confidence=None
+    )
     _write(_table(measured), output)
     if distrust := measured.distrust():
         raise distrust
 
 
-@app.command(epilog="Example: connector gate export.json --first 500 --threshold 0.70   (exit 0 GO, 1 NO-GO, 3 UNDECIDED)")
+@app.command(
+    epilog="Example: connector gate export.json --first 500 --threshold 0.70   (exit 0 GO, 1 NO-GO, 3 UNDECIDED)"
+)
 def gate(
     sources: OptionalSources = None,
     config: OptionalConfig = None,
     threshold: Annotated[float | None, typer.Option(help="What the coefficient must reach.  [default: 0.70]")] = None,
     size: Annotated[int | None, typer.Option(help="The fewest units the batch must hold.  [default: 500]")] = None,
     first: Annotated[int | None, typer.Option(metavar="N", help="The batch: the first N units by id.")] = None,
-    batch: Annotated[str | None, typer.Option(metavar="IDS", help="The batch: ids and ranges, 1-200,305, or @FILE.")] = None,
-    where: Annotated[str | None, typer.Option(metavar="FIELD=VALUE", help="The batch: units with this value in their data.")] = None,
+    batch: Annotated[
+        str | None, typer.Option(metavar="IDS", help="The batch: ids and ranges, 1-200,305, or @FILE.")
+    ] = None,
+    where: Annotated[
+        str | None, typer.Option(metavar="FIELD=VALUE", help="The batch: units with this value in their data.")
+    ] = None,
     rule: Annotated[str | None, typer.Option(help="point or confident.")] = None,
     coefficient: Annotated[str | None, typer.Option(help="By name, or auto.  [default: krippendorff_alpha]")] = None,
     label_config: LabelConfig = None,
@@ -120,7 +257,9 @@ def gate(
 
     chosen = parse_batch(batch, first, where)
     if bool(sources) == (config is not None):
-        raise FixConfiguration("gate needs either SOURCE... or -c CONFIG.", "For example: connector gate -c config.yaml")
+        raise FixConfiguration(
+            "gate needs either SOURCE... or -c CONFIG.", "For example: connector gate -c config.yaml"
+        )
     rules = {"threshold": threshold, "size": size or chosen.count, "rule": rule, "coefficient": coefficient}
     if config is not None:
         _refuse_with_config(columns=columns, missing=missing, label_config=label_config)
@@ -128,60 +267,38 @@ def gate(
         measured, context = _gate_live(settings, chosen, question or [])
     else:
         settings, default = _question_settings(_with_rule(_defaults(), rules), question, level, distance)
-        measured, context = _measure_files(sources or [], settings, default, question or [], label_config, columns, missing, batch=chosen)
+        measured, context = _measure_files(
+            sources or [], settings, default, question or [], label_config, columns, missing, batch=chosen
+        )
     _write(_render(format, measured, context, verdict_only=True), output)
     return {"GO": 0, "NO-GO": 1}.get(measured.decision.verdict, 3)
 
 
-@app.command(epilog="Example: connector sync -c config.yaml --dry-run")
-def sync(
+@app.command(epilog="Example: connector review create -c config.yaml")
+def review(
+    action: Annotated[
+        Literal["create", "status"],
+        typer.Argument(help="create: make review tasks for the conflicts; status: how many there are."),
+    ],
     config: Config = Path("config.yaml"),
     dry_run: DryRun = False,
-    full: Annotated[bool, typer.Option("--full", help="Read everything again, not just what changed.")] = False,
 ) -> None:
-    """Pull, measure, push the scores back: what the scheduled job calls."""
+    """Review tasks for conflicts, in a project of their own."""
     from connector.store import Store
-    from connector.workflow.sync import sync as run
+    from connector.workflow.sync import review as run
 
     settings = _load(config)
-    with _watch("Pulling", "Writing") as watch, _connected(settings) as tool, Store(settings.store_path, keep=not dry_run) as store:
-        done = run(tool, store, settings, dry_run=dry_run, full=full, watch=watch)
-    for line in _synced_lines(done, config):
-        print(line)
-
-
-@app.command(epilog="Example: connector remove -c config.yaml --dry-run")
-def remove(
-    config: Config = Path("config.yaml"),
-    review: Annotated[bool, typer.Option("--review", help="Delete the review project too, with the work in it.")] = False,
-    dry_run: DryRun = False,
-) -> None:
-    """Take away everything we put into the tool: fields, columns, tab and description line."""
-    from connector.store import Store
-    from connector.workflow.removal import remove as run
-
-    settings = _load(config)
-    with _watch("Reading", "Removing") as watch, _connected(settings) as tool, Store(settings.store_path, keep=not dry_run) as store:
-        removed = run(
-            tool, store, settings.push.prefix, review=review, dry_run=dry_run, reading=watch.pulling, writing=watch.writing
-        )
-    for line in removed.lines or ["nothing of ours is there"]:
-        print(f"{'would ' if dry_run and removed.lines else ''}{line}")
-
-
-@app.command(epilog="Example: connector check -c config.yaml")
-def check(config: Config = Path("config.yaml")) -> None:
-    """Say what a sync would find and what is wrong, before it runs. Writes nothing."""
-    from connector.workflow.check import check as run
-
-    settings = _load(config)
-    with _watch("Reading", "") as watch, _connected(settings) as tool:
-        checked = run(tool, settings, watch.pulling)
-    for finding in checked.findings:
-        _print_finding(finding)
-    if checked.errors:
-        raise FixConfiguration(f"{len(checked.errors)} of these must be mended first.", None)
-    print(f"\nNext: connector sync -c {config} --dry-run")
+    if settings.review is None:
+        raise FixConfiguration(f"{config} has no review section.", "Add `review: {}` to it.")
+    keep = action == "create" and not dry_run
+    with (
+        _watch("Pulling", "Writing") as watch,
+        _connected(settings) as tool,
+        Store(settings.store_path, keep=keep) as store,
+    ):
+        status = run(tool, store, settings, create=keep, watch=watch)
+    for line in status.lines():
+        _print(line)
 
 
 @app.command(epilog="Example: connector report -c config.yaml --format markdown")
@@ -202,80 +319,26 @@ def report(
     _write(_render(format, measured, _live_context(measured, project.title, project.link)), output)
 
 
-@app.command(epilog="Example: connector review create -c config.yaml")
-def review(
-    action: Annotated[Literal["create", "status"], typer.Argument(help="create: make review tasks for the conflicts; status: how many there are.")],
-    config: Config = Path("config.yaml"),
-    dry_run: DryRun = False,
-) -> None:
-    """Review tasks for conflicts, in a project of their own."""
-    from connector.store import Store
-    from connector.workflow.sync import review as run
-
-    settings = _load(config)
-    if settings.review is None:
-        raise FixConfiguration(f"{config} has no review section.", "Add `review: {}` to it.")
-    keep = action == "create" and not dry_run
-    with _watch("Pulling", "Writing") as watch, _connected(settings) as tool, Store(settings.store_path, keep=keep) as store:
-        status = run(tool, store, settings, create=keep, watch=watch)
-    for line in status.lines():
-        print(line)
-
-
-@app.command(epilog="Example: connector init --project 1 --url http://localhost:8080")
-def init(
-    config: Config = Path("config.yaml"),
-    tool: Annotated[str | None, typer.Option(help="label_studio.")] = None,
-    url: Annotated[str | None, typer.Option(help="Where the tool's start page opens.")] = None,
-    project: Annotated[str | None, typer.Option(help="The project's number.")] = None,
-    expected: Annotated[int | None, typer.Option(help="Ratings every unit should have.")] = None,
-    threshold: Annotated[float | None, typer.Option(help="What a pilot batch must reach.")] = None,
-    review: Annotated[bool | None, typer.Option("--review/--no-review", help="Make review tasks for conflicts.")] = None,
-    review_project: Annotated[str | None, typer.Option(help="The review project's id or title.")] = None,
-    store: Annotated[str | None, typer.Option(help="The store's file, beside the configuration.")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
-) -> None:
-    """Write a commented configuration, after asking or from flags. No token is written into it."""
-    from connector.workflow.setup import ask, write_config
-
-    given = {
-        "tool": tool, "url": url, "project": project, "expected": expected, "threshold": threshold,
-        "review": review, "review_project": review_project, "store": store,
-    }  # fmt: skip
-    path = write_config(ask(_prompt(alone=project is not None), given), config, force=force)
-    print(f"Written: {path}\nNext: put the token into LABEL_STUDIO_API_KEY, then: connector check -c {path}")
-
-
-@app.command(epilog="Example: connector demo -o demo   or   connector demo --live label-studio")
-def demo(
-    live: Annotated[Literal["label-studio"] | None, typer.Option("--live", help="Start a real server, fill it, sync it.")] = None,
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="Where the page and the table go.")] = Path("connector-demo"),
-) -> None:
-    """The main job on real data that ship with the package."""
-    if live is not None:
-        from connector.demo.live import run_live
-
-        run_live(_demo_sync)
-        return
-    _demo_offline(output)
-
-
 def main() -> NoReturn:
     """Run the command line and leave with the exit code of DESIGN: 1 and 3 belong to `gate` alone."""
-    sys.exit(_run(sys.argv[1:]))
+    sys.exit(run(sys.argv[1:]))
 
 
-def _run(arguments: list[str]) -> int:
+def run(arguments: list[str]) -> int:
+    """Run the command line and return the exit code."""
     try:
         code = app(args=arguments, prog_name="connector", standalone_mode=False)
-        sys.stdout.flush()
         return code if isinstance(code, int) else 0
+    except SystemExit as ended:  # the command-line library's own answer to a closed pipe is the exit code of a NO-GO
+        return 141 if ended.code == 1 else int(ended.code or 0)
     except ConnectorError as error:
         return _fail(error.message, error.hint, error.exit_code)
     except KeyboardInterrupt:
         return _fail("Interrupted.", None, 130)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the interpreter's own flush must not fail again
+    except _ClosedPipe:
+        os.dup2(
+            os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
+        )  # the interpreter's own flush must not fail again
         return 141
     except Exception as error:  # noqa: BLE001 - the last line of defence: exit 70, never the 1 of a NO-GO
         return _usage_or_bug(error)
@@ -295,7 +358,9 @@ def _usage_or_bug(error: Exception) -> int:
 
         traceback.print_exc()
     return _fail(
-        f"A bug: {type(error).__name__} at {_place(error)}.", "Please report it. CONNECTOR_DEBUG=1 shows where it came from.", 70
+        f"A bug: {type(error).__name__} at {_place(error)}.",
+        "Please report it. CONNECTOR_DEBUG=1 shows where it came from.",
+        70,
     )
 
 
@@ -316,7 +381,7 @@ def _fail(message: str, hint: str | None, code: int) -> int:
 def _write(text: str, output: Path | None) -> None:
     """To the file, whole or not at all, or to standard output."""
     if output is None:
-        sys.stdout.write(text)
+        _out(text)
         return
     unfinished = output.with_name(f".{output.name}.new")
     try:
@@ -326,6 +391,22 @@ def _write(text: str, output: Path | None) -> None:
         unfinished.unlink(missing_ok=True)
         raise FixConfiguration(f"{output} cannot be written: {error.strerror}.") from None
     _say(f"Written: {output}")
+
+
+class _ClosedPipe(Exception):
+    """The reader of standard output is gone. The command-line library would make the exit code of a NO-GO of it."""
+
+
+def _out(text: str) -> None:
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise _ClosedPipe from None
+
+
+def _print(line: str) -> None:
+    _out(f"{line}\n")
 
 
 def _say(line: str) -> None:
@@ -348,18 +429,25 @@ def _defaults() -> Settings:
 
 
 def _question_settings(
-    settings: Settings, questions: list[str] | None, level: str | None, distance: str | None, *, named_only: bool = False
+    settings: Settings,
+    questions: list[str] | None,
+    level: str | None,
+    distance: str | None,
+    *,
+    named_only: bool = False,
 ) -> tuple[Settings, QuestionSettings | None]:
     """The flags --level and --distance over the settings: for the questions named, else for every one."""
     given = {name: value for name, value in (("level", level), ("distance", distance)) if value is not None}
     if not given:
         return settings, None
     if named_only and not questions:
-        raise FixConfiguration("--level and --distance need --question here.", "Or set them under `questions:` in the configuration.")
+        raise FixConfiguration(
+            "--level and --distance need --question here.", "Or set them under `questions:` in the configuration."
+        )
     from connector.config import with_overrides
 
     names = questions or []
-    merged = with_overrides(settings, {"questions": {name: given for name in names}})
+    merged = with_overrides(settings, {"questions": dict.fromkeys(names, given)})
     default = with_overrides(settings, {"questions": {"": given}}).questions[""]
     return merged, None if names else default
 
@@ -383,7 +471,9 @@ def _columns(text: str | None) -> dict[str, str] | None:
     for part in text.split(","):
         role, equals, column = part.partition("=")
         if not equals or not column.strip():
-            raise FixConfiguration(f"--columns {text!r} cannot be read.", "For example: --columns unit=item,rater=coder,value=label")
+            raise FixConfiguration(
+                f"--columns {text!r} cannot be read.", "For example: --columns unit=item,rater=coder,value=label"
+            )
         roles[role.strip()] = column.strip()
     return roles
 
@@ -408,9 +498,13 @@ def _measure_files(
     files = open_files(sources, label_config=xml, columns=_columns(columns), missing=missing or ())
     units = files.units if batch is None else restrict(files.units, batch)
     found = collect(units, files.schema, settings, default=default)
-    measured = measure(found, settings, batch=batch and batch.named, questions=questions, confidence=confidence)
+    measured = measure(
+        found, settings, batch=None if batch is None else batch.named, questions=questions, confidence=confidence
+    )
     names = [source.name for source in sources]
-    return measured, context_of(found, title=f"Agreement in {', '.join(names)}", sources=names, threshold=settings.gate.threshold)
+    return measured, context_of(
+        found, title=f"Agreement in {', '.join(names)}", sources=names, threshold=settings.gate.threshold
+    )
 
 
 def _read_text(path: Path) -> str:
@@ -482,7 +576,9 @@ def _connected(settings: Settings) -> Iterator[Tool]:
 
     source = settings.source
     if isinstance(source, FileSource):
-        raise FixConfiguration("The configured source is a file, and this needs a project.", f"Use: connector agreement {source.file}")
+        raise FixConfiguration(
+            "The configured source is a file, and this needs a project.", f"Use: connector agreement {source.file}"
+        )
     tool = tool_class(source.tool)(source.url, source.api_key, source.project, settings.push.prefix)
     try:
         yield tool
@@ -497,7 +593,11 @@ def _watch(pulling: str, writing: str) -> Iterator[Watch]:
     from connector.workflow.sync import Watch
 
     with shown_progress() as update:
-        yield Watch(lambda done, total: update(pulling, done, total), lambda done, total: update(writing, done, total), time.time)
+        yield Watch(
+            lambda done, total: update(pulling, done, total),
+            lambda done, total: update(writing, done, total),
+            time.time,
+        )
 
 
 def _synced_lines(done: Synced, config: Path) -> Iterator[str]:
@@ -529,9 +629,9 @@ def _print_finding(finding: Finding) -> None:
     from connector.output.shown import clean
 
     sign = {"ok": "ok     ", "note": "note   ", "warning": "WARNING", "error": "ERROR  "}[finding.severity]
-    print(f"{sign}  {clean(finding.text)}")
+    _print(f"{sign}  {clean(finding.text)}")
     if finding.hint:
-        print(f"         {clean(finding.hint)}")
+        _print(f"         {clean(finding.hint)}")
 
 
 def _prompt(*, alone: bool) -> Callable[[Prompt], Any]:
@@ -547,7 +647,9 @@ def _prompt(*, alone: bool) -> Callable[[Prompt], Any]:
             except ValueError as error:
                 raise typer.BadParameter(str(error)) from None
 
-        return typer.prompt(prompt.text, default=prompt.default, value_proc=read, show_default=bool(prompt.default), err=True)
+        return typer.prompt(
+            prompt.text, default=prompt.default, value_proc=read, show_default=bool(prompt.default), err=True
+        )
 
     return one
 
@@ -564,9 +666,10 @@ def _demo_offline(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise FixConfiguration(f"The folder {folder} cannot be made: {error.strerror}.", "Give another one: -o DIR") from None
+        raise FixConfiguration(
+            f"The folder {folder} cannot be made: {error.strerror}.", "Give another one: -o DIR"
+        ) from None
     _write(_render("text", measured, context), None)
-    sys.stdout.flush()
     _write(_render("html", measured, context), folder / "report.html")
     _write(_render("json", measured, context), folder / "report.json")
     _write(_table(measured), folder / "table.csv")
@@ -579,4 +682,4 @@ def _demo_sync(url: str, api_key: str, project: str, workdir: Path) -> None:
     os.environ["LABEL_STUDIO_API_KEY"] = api_key
     config = write_config(Answers(project=project, url=url, review=True), workdir / "config.yaml", force=True)
     sync(config)
-    print(f"Configuration: {config}")
+    _print(f"Configuration: {config}")

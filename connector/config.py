@@ -364,7 +364,9 @@ def with_overrides(settings: Settings, changes: Mapping[str, Mapping[str, Any]])
         kept = dict(now) if isinstance(now, dict) else {name: getattr(now, name) for name in type(now).model_fields}
         for name, value in values.items():
             old = kept.get(name)
-            kept[name] = {**_fields_of(old), **value} if isinstance(value, Mapping) and isinstance(old, BaseModel) else value
+            kept[name] = (
+                {**_fields_of(old), **value} if isinstance(value, Mapping) and isinstance(old, BaseModel) else value
+            )
         sections[section] = kept
     try:
         checked = Settings.model_validate(sections)

@@ -14,8 +14,8 @@ NOTHING = "(none)"
 def text_of(value: Any, kind: str = "") -> str:
     """The answer as text.
 
-    Numbers stand without ".0", dates in ISO 8601 (the time only where there is one), the members of a set are joined by ", " and the
-    labels of a path by "/".
+    Numbers stand without ".0", dates in ISO 8601 (the time only where there is one), the members of a set are joined
+    by ", " and the labels of a path by "/".
 
     >>> text_of(4.0), text_of(("a", "b")), text_of((("x", "y"),)), text_of(0.0, "date")
     ('4', 'a, b', 'x/y', '1970-01-01')

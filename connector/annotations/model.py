@@ -68,6 +68,7 @@ class Question:
     `level` and `distance` are None for the kind's default. `empty` is "missing" or "none" (an empty set is an answer).
     `inferred` says that no settings named the question: its kind was read off the values.
     `conditional` says that the tool shows it only under a condition.
+    `not_measured` says why its answers, though stored, are not compared (None: they are, where `kind` is known).
     """
 
     name: str
@@ -81,6 +82,7 @@ class Question:
     relabel: Mapping[str, str] = field(default_factory=dict)
     inferred: bool = False
     conditional: bool = False
+    not_measured: str | None = None
 
 
 class Missing(NamedTuple):
@@ -99,6 +101,6 @@ class Schema(Protocol):
     def answers(self, annotation: Annotation, unit: Unit) -> Mapping[str, Value | Missing]:
         """The annotation's answer to every question it speaks of.
 
-        A question of `questions` that is absent from the mapping was not answered (`empty`). Raises SkippedTask for a result
-        that cannot be read at all.
+        A question of `questions` that is absent from the mapping was not answered (`empty`). Raises SkippedTask for a
+        result that cannot be read at all.
         """

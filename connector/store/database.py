@@ -11,7 +11,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from connector.annotations.model import Annotation, Unit
 from connector.errors import AnotherRun, DataNotTrusted, FixConfiguration
@@ -25,15 +25,17 @@ CREATE TABLE source (
     newest_update TEXT, last_id TEXT, full_pull_at REAL, cut_short INTEGER NOT NULL DEFAULT 0, required_ratings INTEGER
 ) STRICT;
 CREATE TABLE unit (
-    source TEXT NOT NULL, unit TEXT NOT NULL, created_at TEXT, updated_at TEXT, declared INTEGER, declared_cancelled INTEGER,
-    data TEXT NOT NULL, predictions TEXT NOT NULL, PRIMARY KEY (source, unit)
+    source TEXT NOT NULL, unit TEXT NOT NULL, created_at TEXT, updated_at TEXT, declared INTEGER,
+    declared_cancelled INTEGER, data TEXT NOT NULL, predictions TEXT NOT NULL, PRIMARY KEY (source, unit)
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE annotation (
-    source TEXT NOT NULL, unit TEXT NOT NULL, id TEXT NOT NULL, rater TEXT, status TEXT NOT NULL, created_at TEXT, updated_at TEXT,
-    updated_by TEXT, ground_truth INTEGER NOT NULL, lead_time REAL, parent_annotation TEXT, parent_prediction TEXT,
-    result TEXT NOT NULL, PRIMARY KEY (source, unit, id)
+    source TEXT NOT NULL, unit TEXT NOT NULL, id TEXT NOT NULL, rater TEXT, status TEXT NOT NULL, created_at TEXT,
+    updated_at TEXT, updated_by TEXT, ground_truth INTEGER NOT NULL, lead_time REAL, parent_annotation TEXT,
+    parent_prediction TEXT, result TEXT NOT NULL, PRIMARY KEY (source, unit, id)
 ) STRICT, WITHOUT ROWID;
-CREATE TABLE skipped (source TEXT NOT NULL, unit TEXT NOT NULL, reason TEXT NOT NULL, PRIMARY KEY (source, unit)) STRICT;
+CREATE TABLE skipped (
+    source TEXT NOT NULL, unit TEXT NOT NULL, reason TEXT NOT NULL, PRIMARY KEY (source, unit)
+) STRICT;
 CREATE TABLE ledger (
     source TEXT NOT NULL, item TEXT NOT NULL, unit TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (source, unit, item)
 ) STRICT, WITHOUT ROWID;
@@ -45,7 +47,8 @@ CREATE TABLE run (
 
 
 class StoredSource(NamedTuple):
-    """What is remembered of one source: its settings text, how far the pulls came, and when the last full one started."""
+    """What is remembered of one source: its settings text, how far the pulls came, and when the last full one
+    started."""
 
     source: str
     tool: str
@@ -123,7 +126,7 @@ class Store:
             db.execute("BEGIN")
         return db
 
-    def __enter__(self) -> Store:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exc: object) -> None:
@@ -159,10 +162,23 @@ class Store:
     def source(self, source: str) -> StoredSource | None:
         """What is remembered of `source`, or None when nothing was pulled yet."""
         row = self._db.execute(
-            "SELECT source, tool, title, link, settings, newest_update, last_id, full_pull_at, required_ratings FROM source WHERE source = ?",
+            "SELECT source, tool, title, link, settings, newest_update, last_id, full_pull_at, required_ratings"
+            " FROM source WHERE source = ?",
             (source,),
         ).fetchone()
-        return None if row is None else StoredSource(*row[:5], Cursor(row[5], row[6]), row[7], row[8])
+        if row is None:
+            return None
+        name, tool, title, link, settings, newest_update, last_id, full_pull_at, required_ratings = row
+        return StoredSource(
+            source=name,
+            tool=tool,
+            title=title,
+            link=link,
+            settings=settings,
+            cursor=Cursor(newest_update, last_id),
+            full_pull_at=full_pull_at,
+            required_ratings=required_ratings,
+        )
 
     def sources(self) -> list[StoredSource]:
         """Every source that was pulled."""
@@ -172,9 +188,11 @@ class Store:
     def put_source(self, stored: StoredSource) -> None:
         """Remember settings and cursor."""
         self._db.execute(
-            "INSERT INTO source (source, tool, title, link, settings, newest_update, last_id, full_pull_at, required_ratings)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (source) DO UPDATE SET tool = excluded.tool, title = excluded.title,"
-            " link = excluded.link, settings = excluded.settings, newest_update = excluded.newest_update, last_id = excluded.last_id,"
+            "INSERT INTO source"
+            " (source, tool, title, link, settings, newest_update, last_id, full_pull_at, required_ratings)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (source) DO UPDATE SET tool = excluded.tool,"
+            " title = excluded.title, link = excluded.link, settings = excluded.settings,"
+            " newest_update = excluded.newest_update, last_id = excluded.last_id,"
             " full_pull_at = excluded.full_pull_at, required_ratings = excluded.required_ratings",
             (
                 *stored[:5],
@@ -198,8 +216,8 @@ class Store:
     def put_unit(self, source: str, unit: Unit) -> None:
         """Store a unit with exactly these annotations.
 
-        A unit under a reused id (another `created_at`) is another unit: what was written to the old one is forgotten. A rater that
-        the tool forgot because the user was deleted stays.
+        A unit under a reused id (another `created_at`) is another unit: what was written to the old one is forgotten.
+        A rater that the tool forgot because the user was deleted stays.
         """
         old = self._db.execute(
             "SELECT created_at FROM unit WHERE source = ? AND unit = ?", (source, unit.id)
@@ -234,12 +252,23 @@ class Store:
             "INSERT OR REPLACE INTO annotation VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             [
                 (
-                    source, unit.id, a.id, a.rater if a.rater is not None else raters.get((a.id, a.created_at)), a.status, a.created_at,
-                    a.updated_at, a.updated_by, int(a.ground_truth), a.lead_time, a.parent_annotation, a.parent_prediction, _dump(a.result),
+                    source,
+                    unit.id,
+                    a.id,
+                    a.rater if a.rater is not None else raters.get((a.id, a.created_at)),
+                    a.status,
+                    a.created_at,
+                    a.updated_at,
+                    a.updated_by,
+                    int(a.ground_truth),
+                    a.lead_time,
+                    a.parent_annotation,
+                    a.parent_prediction,
+                    _dump(a.result),
                 )
                 for a in unit.annotations
             ],
-        )  # fmt: skip
+        )
 
     def put_skipped(self, source: str, unit: str, reason: str) -> None:
         """Remember a malformed task; what was stored of it before stays out of the numbers."""
@@ -259,8 +288,8 @@ class Store:
     def units(self, source: str) -> Iterator[Unit]:
         """Every stored unit with its annotations, all-digit ids in numeric order before the rest."""
         rows = self._db.execute(
-            "SELECT unit, id, rater, status, created_at, updated_at, updated_by, ground_truth, lead_time, parent_annotation,"
-            " parent_prediction, result FROM annotation WHERE source = ? ORDER BY unit, id",
+            "SELECT unit, id, rater, status, created_at, updated_at, updated_by, ground_truth, lead_time,"
+            " parent_annotation, parent_prediction, result FROM annotation WHERE source = ? ORDER BY unit, id",
             (source,),
         )
         annotations: dict[str, list[Annotation]] = {}
@@ -271,8 +300,8 @@ class Store:
                 )
             )
         for unit, created, updated, declared, cancelled, data, predictions in self._db.execute(
-            "SELECT unit, created_at, updated_at, declared, declared_cancelled, data, predictions FROM unit WHERE source = ?"
-            " ORDER BY unit GLOB '*[^0-9]*', length(ltrim(unit, '0')), unit",
+            "SELECT unit, created_at, updated_at, declared, declared_cancelled, data, predictions FROM unit"
+            " WHERE source = ? ORDER BY unit GLOB '*[^0-9]*', length(ltrim(unit, '0')), unit",
             (source,),
         ).fetchall():
             yield Unit(

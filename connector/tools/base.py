@@ -18,10 +18,10 @@ from connector.errors import SkippedTask
 class Project:
     """What the tool says of the project or dataset before anything is pulled.
 
-    `source` is its stable identity, free of secrets, e.g. "label_studio:https://host/ls:7". `title` is the owner's; untrusted.
-    `link` is where people open it. `n_units` is how many units the tool counts, `required_ratings` how many ratings per
-    unit it collects (None: not said). `settings` is the tool's own text of what is asked (a label config), kept so that a
-    report can be made again without the network. `warnings` are sentences for people.
+    `source` is its stable identity, free of secrets, e.g. "label_studio:https://host/ls:7". `title` is the owner's;
+    untrusted. `link` is where people open it. `n_units` is how many units the tool counts, `required_ratings` how many
+    ratings per unit it collects (None: not said). `settings` is the tool's own text of what is asked (a label config),
+    kept so that a report can be made again without the network. `warnings` are sentences for people.
     """
 
     source: str
@@ -44,7 +44,8 @@ class Cursor(NamedTuple):
 class Page(NamedTuple):
     """One answer of a pull: whole units, and the malformed tasks that were left out.
 
-    `cursor` covers everything up to and including this page. `total` is how many units the pull expects (None: unknown).
+    `cursor` covers everything up to and including this page. `total` is how many units the pull expects (None:
+    unknown).
     """
 
     units: list[Unit]
@@ -58,7 +59,8 @@ class Page(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SetField:
-    """Give `field` the same `value` on every unit of `units` (grouped, because tools write equal values in one call)."""
+    """Give `field` the same `value` on every unit of `units` (grouped, because tools write equal values in one
+    call)."""
 
     field: str
     value: str | float
@@ -150,9 +152,9 @@ WriteOp = (
 class Receipt:
     """What an operation did, checked against what the tool answered.
 
-    `written` are the units it is confirmed for (for view, summary and reset: empty). `missing` are units that no longer exist in the tool:
-    not a failure. `remote` maps what was made ("view", "default_view", "review_project", or a unit's id for review tasks) to the tool's
-    id. `failed` is why the rest did not arrive, None when all did.
+    `written` are the units it is confirmed for (for view, summary and reset: empty). `missing` are units that no longer
+    exist in the tool: not a failure. `remote` maps what was made ("view", "default_view", "review_project", or a unit's
+    id for review tasks) to the tool's id. `failed` is why the rest did not arrive, None when all did.
     """
 
     written: tuple[str, ...] = ()
@@ -185,6 +187,10 @@ class Tool(Protocol):
     name: str
     capabilities: Capabilities
 
+    @property
+    def source(self) -> str:
+        """The project's stable identity (as `Project.source`), known without the network."""
+
     @staticmethod
     def read_schema(settings: str) -> Schema:
         """What `Project.settings` asks of the raters, without the network."""
@@ -209,8 +215,8 @@ class Tool(Protocol):
         """Carry out one operation and check that it arrived."""
 
     def find_ours(self) -> Mapping[str, str]:
-        """What of ours stands in the tool apart from fields, found by its markers, for a lost store: "view" and "review_project"
-        to their ids, "summary" to its text; what is not there is absent."""
+        """What of ours stands in the tool apart from fields, found by its markers, for a lost store: "view" and
+        "review_project" to their ids, "summary" to its text; what is not there is absent."""
 
     def inspect(self) -> list[Finding]:
         """What only this tool can tell before a run (rights, collection settings), for `connector check`."""

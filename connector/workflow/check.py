@@ -74,7 +74,8 @@ def _questions(table: Table) -> Iterator[Finding]:
         distance = "" if one.question.distance in (None, one.question.level) else f", distance {one.question.distance}"
         yield Finding(
             "ok",
-            f"Question {name}: {one.question.kind}, level {one.question.level}{distance}, {one.ratings.n_ratings:,} ratings{required}.",
+            f"Question {name}: {one.question.kind}, level {one.question.level}{distance},"
+            f" {one.ratings.n_ratings:,} ratings{required}.",
         )
         if empty := one.left_out.get("empty"):
             hint = None
@@ -83,7 +84,11 @@ def _questions(table: Table) -> Iterator[Finding]:
             yield Finding(
                 "note", f"Question {name}: {empty:,} submitted annotations hold no answer and count as missing.", hint
             )
-        for reason, text in (("not_shown", "did not show it"), ("stale_child", "hold an answer to it that its condition no longer allows"), ("unreadable", "hold an answer that cannot be read")):  # fmt: skip
+        for reason, text in (
+            ("not_shown", "did not show it"),
+            ("stale_child", "hold an answer to it that its condition no longer allows"),
+            ("unreadable", "hold an answer that cannot be read"),
+        ):
             if count := one.left_out.get(reason):
                 yield Finding("note", f"Question {name}: {count:,} annotations {text}.")
     for name, kind, reason in table.not_measured:
@@ -125,36 +130,44 @@ def _marks(table: Table) -> Iterator[Finding]:
     if marked:
         by = ", ".join(f"{count:,} by {rater}" for rater, count in sorted(table.ground_truth.items()))
         yield Finding(
-            "note", f"{marked:,} annotations are marked as ground truth ({by}); each counts as its author's rating too.",
+            "note",
+            f"{marked:,} annotations are marked as ground truth ({by}); each counts as its author's rating too.",
             "Name the authors under raters: reviewers, or set ground_truth: exclude, if they are not ratings.",
-        )  # fmt: skip
+        )
     if table.edited_by_other:
         yield Finding(
             "note",
-            f"{table.edited_by_other:,} annotations were last changed by somebody else than their author (starring counts).",
+            f"{table.edited_by_other:,} annotations were last changed by somebody else than their author"
+            " (starring counts).",
         )
     if table.copied or table.accepted_unchanged:
         yield Finding(
-            "warning", f"{table.copied:,} annotations are copies of another rater's, {table.accepted_unchanged:,} are predictions accepted unchanged: such agreement is not independent."
-        )  # fmt: skip
+            "warning",
+            f"{table.copied:,} annotations are copies of another rater's, {table.accepted_unchanged:,} are predictions"
+            " accepted unchanged: such agreement is not independent.",
+        )
 
 
 def _stale(table: Table) -> Iterator[Finding]:
     for name, one in table.questions.items():
         for label, count in one.stale.items():
             yield Finding(
-                "warning", f"Question {name}: label '{label}' is not in the project's configuration ({count:,} answers).",
-                f"It counts as a category of its own; to join it: questions: {{{name}: {{relabel: {{{label}: NEW}}}}}}.",
-            )  # fmt: skip
+                "warning",
+                f"Question {name}: label '{label}' is not in the project's configuration ({count:,} answers).",
+                "It counts as a category of its own; to join it:"
+                f" questions: {{{name}: {{relabel: {{{label}: NEW}}}}}}.",
+            )
 
 
 def _not_whole(table: Table) -> Iterator[Finding]:
     if table.incomplete:
         few = ", ".join(table.incomplete[:5]) + (", ..." if len(table.incomplete) > 5 else "")
         yield Finding(
-            "warning", f"{len(table.incomplete):,} tasks declare more annotations than came ({few}).",
-            "The server's counter drifts when two people submit at once; if it is all tasks, this token sees only part of the annotations.",
-        )  # fmt: skip
+            "warning",
+            f"{len(table.incomplete):,} tasks declare more annotations than came ({few}).",
+            "The server's counter drifts when two people submit at once; if it is all tasks, this token sees only part"
+            " of the annotations.",
+        )
     for one in table.malformed[:10]:
         yield Finding("warning", f"Malformed and left out: {one}.")
 

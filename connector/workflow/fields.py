@@ -21,8 +21,8 @@ WORST_FIRST = ("conflict", "majority", "agreed", "single", "unrated")
 def slugs(questions: Iterable[str]) -> dict[str, str]:
     """Question -> the piece of a field's name that stands for it.
 
-    Lower case, runs outside [a-z0-9] become one `_`; of clashing ones the later gets `_2`, `_3`. A name without any such letter is `q`.
-    (A double underscore would break Label Studio's filters.)
+    Lower case, runs outside [a-z0-9] become one `_`; of clashing ones the later gets `_2`, `_3`. A name without any
+    such letter is `q`. (A double underscore would break Label Studio's filters.)
     """
     taken: dict[str, str] = {}
     for name in questions:
@@ -37,7 +37,12 @@ def slugs(questions: Iterable[str]) -> dict[str, str]:
 def field_names(questions: Iterable[str], *, prefix: str, scores: bool, majority: bool) -> tuple[str, ...]:
     """Every field that `desired_fields` may write for these questions, in reading order."""
     ends = [f"_{slug}" for slug in slugs(questions).values()]
-    kinds = (STATUS, *((AGREEMENT, CONSENSUS) if scores else ()), *((MAJORITY,) if majority else ()), *((RATERS,) if scores else ()))
+    kinds = (
+        STATUS,
+        *((AGREEMENT, CONSENSUS) if scores else ()),
+        *((MAJORITY,) if majority else ()),
+        *((RATERS,) if scores else ()),
+    )
     if len(ends) == 1:
         return tuple(prefix + kind for kind in kinds)
     bare = (STATUS, AGREEMENT) if scores else (STATUS,)
@@ -72,9 +77,9 @@ def desired_fields(
 ) -> Fields:
     """What should stand on every unit: field -> unit -> value.
 
-    One question: the bare names. Several: the names carry the question, and the bare status and agreement are the worst of a unit.
-    `iaa_agreement` and `iaa_consensus` need two ratings; `iaa_majority` stands only on units with all `required_ratings`, since in
-    Label Studio every rater sees it, and never on a tie.
+    One question: the bare names. Several: the names carry the question, and the bare status and agreement are the worst
+    of a unit. `iaa_agreement` and `iaa_consensus` need two ratings; `iaa_majority` stands only on units with all
+    `required_ratings`, since in Label Studio every rater sees it, and never on a tie.
     """
     fields: dict[str, dict[str, str | float]] = defaultdict(dict)
     several = len(report.questions) > 1

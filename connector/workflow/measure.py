@@ -1,4 +1,7 @@
-"""From units to numbers: the table, the report and the verdict. The one way there, for a sync, a file and the demo alike."""
+"""From units to numbers: the table, the report and the verdict.
+
+The one way there, for a sync, a file and the demo alike.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,8 @@ class Measured:
             return None
         first = "; ".join(str(one) for one in self.table.malformed[:3])
         return DataNotTrusted(
-            f"{len(self.table.malformed)} of {len(self.table.malformed) + len(self.table.unit_ids)} tasks are malformed: {first}.",
+            f"{len(self.table.malformed)} of {len(self.table.malformed) + len(self.table.unit_ids)} tasks"
+            f" are malformed: {first}.",
             "Mend or leave out these tasks; nothing was pushed.",
         )
 
@@ -48,7 +52,8 @@ def collect(
     skipped: Iterable[SkippedTask] = (),
     default: QuestionSettings | None = None,
 ) -> Table:
-    """The table of these units under the settings' counting rules; `default` is how questions that the settings don't name are measured.
+    """The table of these units under the settings' counting rules; `default` is how questions that the settings don't
+    name are measured.
 
     Raises
     ------
@@ -86,13 +91,16 @@ def measure(
     ----------
     batch : the units asked for by name; the table should hold no others. None: all of them.
     look : which look at this batch's data this is.
-    live : the table comes from a live pull, whose counters of annotations drift: a shortfall is reported but decides nothing.
+    live : the table comes from a live pull, whose counters of annotations drift: a shortfall is reported but decides
+        nothing.
     questions : only these, all where empty.
     """
     report = assess(
-        _questions(table, questions), confidence=confidence, share_below=settings.conflict.share_below,
+        _questions(table, questions),
+        confidence=confidence,
+        share_below=settings.conflict.share_below,
         not_measured=[{"question": name, "kind": kind, "reason": reason} for name, kind, reason in table.not_measured],
-    )  # fmt: skip
+    )
     decision = decide(report, gate_rule(settings), batch=batch, look=look, incomplete=_obstacles(table, live=live))
     return Measured(table, report.with_gate(decision), decision)
 
@@ -125,12 +133,20 @@ def _questions(table: Table, only: Sequence[str]) -> list[QuestionRatings]:
         raise FixConfiguration(f"There is no question '{missing[0]}'.", f"Measured questions: {there}.")
     return [
         QuestionRatings(
-            name, one.question.kind, one.ratings, one.question.level or "nominal", one.question.distance, one.question.categories, one.question.bounds,
-            one.left_out, one.question.required, one.question.conditional,
+            name,
+            one.question.kind,
+            one.ratings,
+            one.question.level or "nominal",
+            one.question.distance,
+            one.question.categories,
+            one.question.bounds,
+            one.left_out,
+            one.question.required,
+            one.question.conditional,
         )
         for name, one in table.questions.items()
         if not only or name in only
-    ]  # fmt: skip
+    ]
 
 
 def _obstacles(table: Table, *, live: bool) -> list[Obstacle]:
@@ -140,7 +156,8 @@ def _obstacles(table: Table, *, live: bool) -> list[Obstacle]:
         obstacles.append(
             Obstacle(
                 "incomplete",
-                f"{len(table.incomplete)} tasks hold fewer annotations than they declare ({few}): the file is incomplete.",
+                f"{len(table.incomplete)} tasks hold fewer annotations than they declare ({few}):"
+                " the file is incomplete.",
             )
         )
     bad = len(table.malformed)

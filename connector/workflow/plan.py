@@ -31,7 +31,8 @@ class WritePlan:
 
 
 def plan_fields(desired: Fields, held: Fields) -> list[SetField | ClearFields]:
-    """The operations that turn the field values `held` into those `desired`; equal values of a field go in one operation."""
+    """The operations that turn the field values `held` into those `desired`; equal values of a field go in one
+    operation."""
     sets: dict[tuple[str, FieldValue], list[str]] = defaultdict(list)
     for field, values in desired.items():
         there = held.get(field, {})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from connector.config import Settings
 from connector.errors import FixConfiguration
 from connector.store import Store

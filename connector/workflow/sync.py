@@ -111,9 +111,7 @@ def review(tool: Tool, store: Store, settings: Settings, *, create: bool, watch:
     ToolTrouble, WritesFailed : as for `sync`.
     """
     project = tool.open()
-    pull(
-        tool, store, project, tool.name, settings.push.prefix, now=watch.now(), full=False, progress=watch.pulling
-    )
+    pull(tool, store, project, tool.name, settings.push.prefix, now=watch.now(), full=False, progress=watch.pulling)
     measured = measure_stored(store, project, settings)
     if distrust := measured.distrust():
         raise distrust
@@ -134,8 +132,12 @@ def plan_writes(tool: Tool, store: Store, project: Project, settings: Settings, 
     operations: list[WriteOp] = []
     if can.fields:
         desired = desired_fields(
-            measured.report, prefix=push.prefix, required_ratings=required_ratings(settings), scores=push.scores, majority=push.majority == "complete"
-        )  # fmt: skip
+            measured.report,
+            prefix=push.prefix,
+            required_ratings=required_ratings(settings),
+            scores=push.scores,
+            majority=push.majority == "complete",
+        )
         held = {item.removeprefix(FIELD): values for item, values in ledger.items() if item.startswith(FIELD)}
         operations += in_steps(plan_fields(desired, held))
     if can.view:
@@ -193,7 +195,8 @@ def summary_line(measured: Measured, settings: Settings) -> str:
                 said += f" ({printed(alpha.low, threshold, 3)} to {printed(alpha.high, threshold, 3)})"
         label = f"{name}: " if len(measured.report.questions) > 1 else ""
         parts.append(
-            f"{label}{said}, {question.n_pairable_units} of {question.n_units} tasks with two ratings or more, {question.n_raters} raters"
+            f"{label}{said}, {question.n_pairable_units} of {question.n_units} tasks with two ratings or more,"
+            f" {question.n_raters} raters"
         )
     if not parts:
         return "no question measured yet"

@@ -93,7 +93,13 @@ def test_a_project_that_was_deleted_by_hand_is_seeded_again(first: Visit) -> Non
     def delete(url: str, api_key: str, project: str, workdir: Path) -> None:
         Api(url, api_key).call("DELETE", f"/api/projects/{project}/")
 
-    run_live(delete, folder=first.folder, progress=lambda line: None, say=[].append, wait=lambda server: None)
+    run_live(
+        delete,
+        folder=first.folder,
+        progress=lambda line: None,
+        say=lambda line: None,
+        wait=lambda server: None,
+    )
     assert Visit(first.folder).go().titles == ["Demo: sentiment of reviews"]
 
 

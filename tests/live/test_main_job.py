@@ -1,4 +1,5 @@
-"""The main job on a real server, through the command line: scores, tags and the tab appear, follow changes, and go away."""
+"""The main job on a real server, through the command line: scores, tags and the tab appear, follow changes, and go
+away."""
 
 from __future__ import annotations
 
@@ -139,8 +140,12 @@ def test_scores_tags_and_the_tab_appear_follow_a_change_and_go_away(
     said = connector("sync")
     assert "set iaa_status on 1 unit " in said
     assert fields(owner, made)[2] == {
-        "agreement": 1.0, "consensus": 1.0, "majority": "yes", "raters": 2, "status": "agreed",
-    }  # fmt: skip
+        "agreement": 1.0,
+        "consensus": 1.0,
+        "majority": "yes",
+        "raters": 2,
+        "status": "agreed",
+    }
 
     rater.call("PATCH", f"/api/annotations/{annotation['id']}/", {"result": annotation["result"]})
     connector("sync")
@@ -212,19 +217,26 @@ def test_two_runs_at_once_and_a_killed_run_leave_no_duplicate(
     connector = run(made, review={})
     for delay in (0.9, 1.3, 1.8, 2.4):
         started = subprocess.Popen(
-            connector.command("sync"), cwd=connector.folder, env=connector.environment,
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
+            connector.command("sync"),
+            cwd=connector.folder,
+            env=connector.environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         time.sleep(delay)
         started.send_signal(signal.SIGKILL)
         started.wait()
     both = [
         subprocess.Popen(
-            connector.command("sync"), cwd=connector.folder, env=connector.environment,
-            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+            connector.command("sync"),
+            cwd=connector.folder,
+            env=connector.environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
         )
         for _ in range(2)
-    ]  # fmt: skip
+    ]
     codes = sorted(one.wait() for one in both)
     for one in both:
         if one.stderr is not None:
@@ -233,8 +245,14 @@ def test_two_runs_at_once_and_a_killed_run_leave_no_duplicate(
     assert "Nothing to write" in connector("sync")
     found = fields(owner, made)
     assert [row["status"] for row in found[:7]] == [
-        "agreed", "majority", "conflict", "agreed", "single", "unrated", "conflict",
-    ]  # fmt: skip
+        "agreed",
+        "majority",
+        "conflict",
+        "agreed",
+        "single",
+        "unrated",
+        "conflict",
+    ]
     titles = [view["data"]["title"] for view in owner.call("GET", "/api/dm/views/", project=made.id)]
     assert sorted(titles) == ["Conflicts", "Default"]
     tasks = owner.call("GET", "/api/tasks", project=_review_project(owner, made), fields="all", page_size=1000)["tasks"]

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from connector.annotations.model import Annotation, Unit
-from connector.errors import AnotherRun, DataNotTrusted, FixConfiguration
+from connector.errors import DataNotTrusted, FixConfiguration
 from connector.store import Store, StoredSource
 from connector.tools.base import Cursor
 
@@ -67,10 +67,14 @@ def test_a_reused_id_is_another_unit(tmp_path: Path) -> None:
 
 
 def test_a_failed_transaction_leaves_nothing(tmp_path: Path) -> None:
-    with Store(tmp_path / "s.db") as store:
-        with pytest.raises(RuntimeError), store.transaction():
+    def fail(store: Store) -> None:
+        with store.transaction():
             store.put_unit(SOURCE, unit("1", rating("70", "3")))
             raise RuntimeError
+
+    with Store(tmp_path / "s.db") as store:
+        with pytest.raises(RuntimeError):
+            fail(store)
         assert list(store.units(SOURCE)) == []
 
 

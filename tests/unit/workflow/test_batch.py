@@ -10,7 +10,7 @@ from connector.annotations.model import Unit
 from connector.errors import FixConfiguration, SkippedTask
 from connector.workflow.batch import Batch, parse_batch, restrict
 
-UNITS = [
+UNITS: list[Unit | SkippedTask] = [
     Unit("10", [], {"batch": 1}),
     Unit("9", [], {"batch": "2"}),
     SkippedTask("11", "bad"),

@@ -1,0 +1,184 @@
+"""What each unit's ratings say together: agreement, the commonest answer and its share, and a status."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from connector.agreement.distances import MOST_VALUES, SET_DISTANCES, set_matrix, set_pairs
+from connector.agreement.kappa import pair_agreement
+from connector.agreement.patterns import Patterns, tally
+from connector.agreement.ratings import Codebook, Floats, Ints, Level
+
+TOLERANCE = 1e-9
+STATUSES = ("agreed", "majority", "conflict", "single", "unrated")
+
+
+class UnitResult(NamedTuple):
+    """One unit's results for one question.
+
+    n_ratings : ratings counted.
+    agreement : 0 to 1, rounded; None under two ratings, and for graded kinds without a declared range.
+    top_share : share of the commonest answer, None without a rating.
+    majority : the commonest answer, None on a tie or without a rating.
+    status : agreed, majority, conflict, single or unrated; None for graded kinds without a declared range unless all
+        equal.
+    """
+
+    n_ratings: int
+    agreement: float | None
+    top_share: float | None
+    majority: Any
+    status: str | None
+
+
+UNRATED = UnitResult(0, None, None, None, "unrated")
+
+
+@dataclass(frozen=True, eq=False)
+class UnitResults:
+    """Results of every known unit of a question, as columns of equal length and by id."""
+
+    unit_ids: Sequence[Any]
+    n_ratings: list[int]
+    agreement: list[float | None]
+    top_share: list[float | None]
+    majority: list[Any]
+    status: list[str | None]
+
+    @cached_property
+    def _place(self) -> dict[Any, int]:
+        return {unit: place for place, unit in enumerate(self.unit_ids)}
+
+    def __len__(self) -> int:
+        return len(self.unit_ids)
+
+    def __contains__(self, unit: Any) -> bool:
+        return unit in self._place
+
+    def __getitem__(self, unit: Any) -> UnitResult:
+        """The results of one unit by its id. Raises KeyError for an unknown unit."""
+        place = self._place[unit]
+        return UnitResult(
+            self.n_ratings[place],
+            self.agreement[place],
+            self.top_share[place],
+            self.majority[place],
+            self.status[place],
+        )
+
+
+def unit_results(
+    patterns: Patterns,
+    unit_ids: Sequence[Any],
+    book: Codebook,
+    *,
+    level: Level,
+    distance: str,
+    bounds: tuple[float, float] | None = None,
+    share_below: float = 0.6,
+) -> UnitResults:
+    """Results per unit, computed once per pattern.
+
+    Agreement is the share of agreeing pairs of ratings, rounded to 4 places. For sets it is 1 - the mean pairwise
+    distance, for ordered levels 1 - the mean pairwise distance on the declared range alone, so that one rating never
+    moves another unit's score; both rounded to 2 places. Status: by the share of the commonest answer against
+    `share_below`; for ordered levels by the agreement.
+    """
+    graded = level.ordered
+    exact = _agreement(patterns, book, level, distance, bounds)
+    top, tied, best = _top(patterns)
+    rounded = np.round(exact, 2 if graded or distance in SET_DISTANCES else 4)
+    enough = (exact if graded else np.where(tied, 0.0, top)) >= share_below - TOLERANCE
+    status: list[str | None] = []
+    for size, distinct, passed, value in zip(
+        patterns.size.tolist(), patterns.distinct.tolist(), enough.tolist(), exact.tolist(), strict=True
+    ):
+        if size < 2:
+            status.append("single")
+        elif distinct == 1:
+            status.append("agreed")
+        elif graded and math.isnan(value):
+            status.append(None)
+        else:
+            status.append("majority" if passed else "conflict")
+    index = patterns.index.tolist()
+    agreement = [None if math.isnan(value) else value for value in rounded.tolist()]
+    majority = [None if tie else book.categories[code] for tie, code in zip(tied.tolist(), best.tolist(), strict=True)]
+    # index -1, a unit without a rating, finds the last place
+    return UnitResults(
+        unit_ids,
+        _spread([*patterns.size.tolist(), UNRATED.n_ratings], index),
+        _spread([*agreement, UNRATED.agreement], index),
+        _spread([*np.round(top, 4).tolist(), UNRATED.top_share], index),
+        _spread([*majority, UNRATED.majority], index),
+        _spread([*status, UNRATED.status], index),
+    )
+
+
+def _spread(per_pattern: list[Any], index: list[int]) -> list[Any]:
+    return [per_pattern[place] for place in index]
+
+
+def _top(patterns: Patterns) -> tuple[Floats, Any, Ints]:
+    """Share of the commonest value, whether it is tied, and its code, per pattern."""
+    most = np.zeros(patterns.n_patterns, dtype=np.int64)
+    np.maximum.at(most, patterns.row, patterns.n)
+    is_top = patterns.n == most[patterns.row]
+    tops = np.bincount(patterns.row[is_top], minlength=patterns.n_patterns)
+    best = np.zeros(patterns.n_patterns, dtype=np.int64)
+    best[patterns.row[is_top]] = patterns.col[is_top]
+    return most / np.maximum(patterns.size, 1), tops > 1, best
+
+
+def _agreement(
+    patterns: Patterns, book: Codebook, level: Level, distance: str, bounds: tuple[float, float] | None
+) -> Floats:
+    """(G,) agreement, NaN where there is none."""
+    if distance in SET_DISTANCES:
+        agreement = 1 - _mean_distance(patterns, _set_distances(patterns, book, distance))
+    elif level.ordered:
+        places = declared_places(book, level, bounds)
+        first, second = patterns.entry_pairs
+        apart = np.abs(places[patterns.col[first]] - places[patterns.col[second]])
+        agreement = 1 - _mean_distance(patterns, np.minimum(apart, 1.0))
+        # without a declared range there is no number, not even for units where all are equal
+        agreement[np.isnan(tally(patterns.row, places[patterns.col], patterns.n_patterns))] = math.nan
+    else:
+        agreement = pair_agreement(patterns)
+    return np.where(patterns.size >= 2, agreement, math.nan)
+
+
+def declared_places(book: Codebook, level: Level, bounds: tuple[float, float] | None) -> Floats:
+    """(V,) place of each category on the declared range, 0 to 1; NaN where nothing declared says."""
+    places = np.full(len(book), math.nan)
+    if level is Level.ORDINAL and book.n_declared > 1:
+        places[: book.n_declared] = np.arange(book.n_declared) / (book.n_declared - 1)
+        return places
+    if bounds is None or not bounds[1] > bounds[0]:
+        return places
+    return (book.numbers - bounds[0]) / (bounds[1] - bounds[0])
+
+
+def _set_distances(patterns: Patterns, book: Codebook, distance: str) -> Floats:
+    first, second = patterns.entry_pairs
+    a, b = patterns.col[first], patterns.col[second]
+    sets = [category if isinstance(category, tuple) else (category,) for category in book.categories]
+    if len(sets) <= MOST_VALUES:
+        return set_matrix(sets, distance)[a, b]
+    kinds, kind = np.unique(a * len(sets) + b, return_inverse=True)
+    return set_pairs(sets, *np.divmod(kinds, len(sets)), distance)[kind]
+
+
+def _mean_distance(patterns: Patterns, distances: Floats) -> Floats:
+    """(G,) mean distance over the unordered pairs of ratings, given those of the pairs of different values."""
+    first, second = patterns.entry_pairs
+    sums = tally(patterns.row[first], distances * patterns.n[first] * patterns.n[second], patterns.n_patterns)
+    pairs = patterns.size * (patterns.size - 1) / 2
+    mean: Floats = np.divide(sums, pairs, out=np.zeros(patterns.n_patterns), where=pairs > 0)
+    return mean

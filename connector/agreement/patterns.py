@@ -1,0 +1,200 @@
+"""Units folded to distinct count vectors: the seam between the data and the statistics.
+
+Units with the same counts of values are exchangeable for every statistic here, so that a table of any length becomes a
+histogram of few rows: alpha, the kappas, the bootstrap and the per-unit results all read that histogram alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from connector.agreement.ratings import Codes, Floats, Ints, Ratings
+
+EXACT = 2**53
+"""Sums of whole numbers below this are exact in float64, the type in which np.bincount adds weights."""
+DENSE = 4_000_000
+"""Most cells of a dense patterns x values (or replicates x patterns) array: 32 MB."""
+
+
+@dataclass(frozen=True, eq=False)
+class Patterns:
+    """G distinct count vectors over V values, and how many units have each.
+
+    row, col, n : (K,) the non-zero counts, sorted by row then col: `n[k]` ratings of value `col[k]` in pattern
+        `row[k]`.
+    size : (G,) ratings per unit, m_u.
+    weights : (G,) units with that pattern.
+    index : (N,) pattern of every unit, -1 for a unit without a rating.
+    """
+
+    row: Ints
+    col: Ints
+    n: Ints
+    size: Ints
+    weights: Ints
+    n_values: int
+    index: Ints
+
+    @property
+    def n_patterns(self) -> int:
+        """G."""
+        return len(self.size)
+
+    @property
+    def n_units(self) -> int:
+        """Units with a rating."""
+        return int(self.weights.sum())
+
+    @property
+    def n_ratings(self) -> int:
+        """Ratings of those units."""
+        return int(self.weights @ self.size) if len(self.size) else 0
+
+    @cached_property
+    def marginals(self) -> Ints:
+        """(V,) n_c, ratings of every value."""
+        return whole_tally(self.col, self.n * self.weights[self.row], self.n_values)
+
+    @cached_property
+    def distinct(self) -> Ints:
+        """(G,) distinct values in each pattern."""
+        return np.bincount(self.row, minlength=self.n_patterns)
+
+    @cached_property
+    def pairable(self) -> Patterns:
+        """The patterns with two ratings or more: the only ones that alpha sees."""
+        keep = self.size >= 2
+        if keep.all():
+            return self
+        new = np.cumsum(keep) - 1
+        entries = keep[self.row]
+        index = np.where(self.index >= 0, np.where(keep, new, -1)[self.index], -1)
+        return Patterns(
+            new[self.row[entries]],
+            self.col[entries],
+            self.n[entries],
+            self.size[keep],
+            self.weights[keep],
+            self.n_values,
+            index,
+        )
+
+    @cached_property
+    def entry_pairs(self) -> tuple[Ints, Ints]:
+        """Places i < j in row/col/n of every two different values met in one pattern."""
+        starts = np.concatenate([[0], np.cumsum(self.distinct)])
+        later = starts[self.row + 1] - np.arange(len(self.row)) - 1
+        first = np.repeat(np.arange(len(self.row)), later)
+        offset = np.arange(len(first)) - np.repeat(np.cumsum(later) - later, later)
+        return first, first + 1 + offset
+
+    def sums(self, weights: Floats, per_entry: Floats) -> Floats:
+        """(B, V) totals over units, for B rows of pattern weights, of a quantity given per entry, by value."""
+        if self.n_patterns * self.n_values <= DENSE:
+            return weights @ self.dense(per_entry)
+        totals = np.empty((len(weights), self.n_values))
+        for place, one in enumerate(weights):
+            totals[place] = tally(self.col, one[self.row] * per_entry, self.n_values)
+        return totals
+
+    def dense(self, per_entry: Floats | Ints) -> Floats:
+        """(G, V) array of a quantity given per entry."""
+        table = np.zeros((self.n_patterns, self.n_values))
+        table[self.row, self.col] = per_entry
+        return table
+
+    def with_conflict(self) -> Patterns:
+        """One more unit, with one rating of each of the two commonest values."""
+        common = np.sort(np.argsort(-self.marginals, kind="stable")[:2])
+        new = self.n_patterns
+        return Patterns(
+            np.concatenate([self.row, [new, new]]),
+            np.concatenate([self.col, common]),
+            np.concatenate([self.n, [1, 1]]),
+            np.concatenate([self.size, [2]]),
+            np.concatenate([self.weights, [1]]),
+            self.n_values,
+            self.index,
+        )
+
+
+def fold(ratings: Ratings) -> Patterns:
+    """The patterns of the ratings: one pass for few values, a sort of the units for many."""
+    n_units, n_values = len(ratings.unit_ids), len(ratings.codebook)
+    if not ratings.n_ratings:
+        none = np.zeros(0, dtype=np.int64)
+        return Patterns(none, none, none, none, none, n_values, np.full(n_units, -1, dtype=np.int64))
+    used = np.flatnonzero(ratings.value_counts)
+    if len(used) == n_values:
+        codes = ratings.values
+    else:
+        compact = np.zeros(n_values, dtype=np.int64)
+        compact[used] = np.arange(len(used))
+        codes = compact[ratings.values]
+    for base in (len(ratings.rater_ids) + 1, int(ratings.per_unit.max()) + 1):
+        if base ** len(used) < EXACT:
+            folded = _fold_digits(ratings.units, codes, n_units, used, n_values, base=base)
+            if folded is not None:
+                return folded
+    return _fold_hashed(ratings.units, codes, n_units, used, n_values)
+
+
+def tally(codes: Codes, amounts: Ints | Floats, length: int) -> Floats:
+    """(length,) sums of the amounts by code."""
+    # of no codes at all np.bincount makes whole zeros
+    return np.bincount(codes, amounts.astype(np.float64, copy=False), length).astype(np.float64, copy=False)
+
+
+def whole_tally(codes: Codes, amounts: Ints, length: int) -> Ints:
+    """(length,) sums of whole amounts by code."""
+    return np.rint(tally(codes, amounts, length)).astype(np.int64)
+
+
+def _fold_digits(units: Codes, codes: Codes, n_units: int, used: Ints, n_values: int, *, base: int) -> Patterns | None:
+    """Each unit's counts as the digits of one number, summed in one pass; None where a count outgrows its digit."""
+    powers = base ** np.arange(len(used), dtype=np.int64)
+    keys = tally(units, powers.astype(np.float64)[codes], n_units).astype(np.int64)
+    span = base ** len(used)
+    if int(keys.max()) >= span:
+        return None
+    if span <= max(4 * n_units, 65_536):
+        histogram = np.bincount(keys, minlength=1)
+        distinct = np.flatnonzero(histogram)
+        weights = histogram[distinct]
+        place = np.zeros(len(histogram), dtype=np.int64)
+        place[distinct] = np.arange(len(distinct))
+        index = place[keys]
+    else:
+        distinct, index, weights = np.unique(keys, return_inverse=True, return_counts=True)
+    digits = (distinct[:, None] // powers) % base
+    if int(weights @ digits.sum(axis=1)) != len(units):
+        return None
+    if len(distinct) and distinct[0] == 0:
+        digits, weights, index = digits[1:], weights[1:], index - 1
+    row, place_used = np.nonzero(digits)
+    return Patterns(
+        row, used[place_used], digits[row, place_used], digits.sum(axis=1), weights.astype(np.int64), n_values, index
+    )
+
+
+def _fold_hashed(units: Codes, codes: Codes, n_units: int, used: Ints, n_values: int) -> Patterns:
+    """Units grouped by two 40-bit sums over their values: one clash in 10^6 units has a chance under 10^-12."""
+    random = np.random.Generator(np.random.PCG64(len(used)))
+    marks = random.integers(1, 2**40, size=(2, len(used))).astype(np.float64)
+    sums = np.empty(n_units, dtype=np.complex128)
+    sums.real = tally(units, marks[0][codes], n_units)
+    sums.imag = tally(units, marks[1][codes], n_units)
+    rated = np.flatnonzero(sums.real)
+    _, first, group, weights = np.unique(sums[rated], return_index=True, return_inverse=True, return_counts=True)
+    index = np.full(n_units, -1, dtype=np.int64)
+    index[rated] = group
+    stands_for = np.full(n_units, -1, dtype=np.int64)
+    stands_for[rated[first]] = np.arange(len(first))
+    row_of_rating = stands_for[units]
+    shown = row_of_rating >= 0
+    cells, n = np.unique(row_of_rating[shown] * len(used) + codes[shown], return_counts=True)
+    row, place = np.divmod(cells, len(used))
+    return Patterns(row, used[place], n, whole_tally(row, n, len(first)), weights.astype(np.int64), n_values, index)

@@ -1,0 +1,409 @@
+"""Ratings: which rater gave which value to which unit, in long form and coded."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Codes = NDArray[np.integer[Any]]
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+class InvalidRatings(ValueError):
+    """The data cannot be read as ratings; the message says where."""
+
+
+class Level(StrEnum):
+    """Level of measurement (Stevens 1946): which differences between two values mean something."""
+
+    NOMINAL = "nominal"
+    ORDINAL = "ordinal"
+    INTERVAL = "interval"
+    RATIO = "ratio"
+
+    @property
+    def ordered(self) -> bool:
+        """Whether the values have an order."""
+        return self is not Level.NOMINAL
+
+
+def as_value(raw: Any) -> Hashable:
+    """A raw answer as a hashable value, or None where it is missing (None, NaN, "").
+
+    Numbers become float, sequences and sets become a sorted tuple of distinct members (a set; a member that is itself a
+    sequence is a path). Raises InvalidRatings for an infinite number or a value that cannot be compared.
+    """
+    if isinstance(raw, np.generic):
+        raw = raw.item()
+    if raw is None or (isinstance(raw, str) and not raw):
+        return None
+    if isinstance(raw, str):
+        return raw
+    if isinstance(raw, int | float):
+        return _finite(raw)
+    if isinstance(raw, list | tuple | set | frozenset | np.ndarray):
+        members = {tuple(member) if isinstance(member, list | tuple) else member for member in raw}
+        return tuple(sorted(members, key=_sort_key))
+    raise InvalidRatings(f"a rating must be text, a number or a set of labels, not {type(raw).__name__}")
+
+
+def _finite(raw: float) -> float | None:
+    try:
+        number = float(raw)
+    except OverflowError:
+        number = math.inf
+    if math.isinf(number):
+        raise InvalidRatings("a rating is infinite")
+    return None if math.isnan(number) else number
+
+
+def _sort_key(value: Any) -> tuple[int, Any]:
+    """Orders values of mixed types: numbers, then text, then sets (memberwise)."""
+    if isinstance(value, int | float):
+        return 0, value
+    if isinstance(value, str):
+        return 1, value
+    return 2, tuple(_sort_key(member) for member in value)
+
+
+def parse_number(category: Any) -> float | None:
+    """The number a category stands for (text is parsed), or None."""
+    if isinstance(category, int | float):
+        number = float(category)
+    elif isinstance(category, str) and "_" not in category:
+        try:
+            number = float(category)
+        except ValueError:
+            return None
+    else:
+        return None
+    return number if math.isfinite(number) else None
+
+
+@dataclass(frozen=True, eq=False)
+class Codebook:
+    """The categories in the order of their codes.
+
+    categories : distinct values; the first `n_declared` are the tool's own, in its order, the rest (or all) are what
+        was seen, sorted, so that no result depends on the order of the rows.
+    """
+
+    categories: Sequence[Any]
+    n_declared: int = 0
+
+    def __len__(self) -> int:
+        return len(self.categories)
+
+    @classmethod
+    def of(cls, seen: Iterable[Any], declared: Sequence[Any] | None = None) -> Codebook:
+        """The codebook of values seen (already normalised) and, where the tool has them, declared categories."""
+        head = tuple(dict.fromkeys(value for value in map(as_value, declared or ()) if value is not None))
+        rest = set(seen).difference(head)
+        return cls(head + tuple(sorted(rest, key=_sort_key)), len(head))
+
+    @cached_property
+    def numbers(self) -> Floats:
+        """(V,) the number of each category, NaN where it is not one. Internal: never shown."""
+        parsed = (parse_number(category) for category in self.categories)
+        return np.array([math.nan if number is None else number for number in parsed], dtype=np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class Ratings:
+    """Ratings in long form: rating i says that rater `raters[i]` gave unit `units[i]` the value `values[i]`.
+
+    units, raters, values : (n,) integer codes into `unit_ids`, `rater_ids` and `codebook.categories`, of any integer
+        type.
+    unit_ids : every unit known, those without a rating included.
+    n_repeats : how many ratings were replaced by a later one of the same rater on the same unit.
+    """
+
+    units: Codes
+    raters: Codes
+    values: Codes
+    unit_ids: Sequence[Any]
+    rater_ids: Sequence[Any]
+    codebook: Codebook = field(default_factory=lambda: Codebook(()))
+    n_repeats: int = 0
+
+    @classmethod
+    def from_long(
+        cls,
+        units: Iterable[Any],
+        raters: Iterable[Any],
+        values: Iterable[Any],
+        *,
+        categories: Sequence[Any] | None = None,
+        unit_ids: Iterable[Any] = (),
+    ) -> Ratings:
+        """Ratings from three columns of equal length.
+
+        A missing value (None, NaN, "") is no rating, but its unit is known. Of several ratings of one rater on one
+        unit the last wins; the others are counted in `n_repeats`. `categories` are the declared ones in their order;
+        `unit_ids` names units that may have no row. Raises InvalidRatings for columns of unequal length, a missing
+        unit or rater id, or an infinite value.
+        """
+        unit_codes, known_units = _code_ids(units, "unit", unit_ids)
+        rater_codes, known_raters = _code_ids(raters, "rater")
+        value_codes, seen = _code_raw(values)
+        if not len(unit_codes) == len(rater_codes) == len(value_codes):
+            raise InvalidRatings(
+                f"units, raters and values differ in length: {len(unit_codes)}, {len(rater_codes)}, {len(value_codes)}"
+            )
+        normal = [as_value(raw) for raw in seen]
+        book = Codebook.of((value for value in normal if value is not None), categories)
+        code_of = {category: code for code, category in enumerate(book.categories)}
+        recode = np.array([-1 if value is None else code_of[value] for value in normal], dtype=np.int64)
+        value_codes = recode[value_codes] if len(seen) else value_codes
+        kept = np.flatnonzero(value_codes >= 0)
+        kept, repeats = _last_of_each(kept, unit_codes, rater_codes, len(known_raters))
+        return cls(
+            unit_codes[kept], rater_codes[kept], value_codes[kept], known_units, known_raters, book, n_repeats=repeats
+        )
+
+    @classmethod
+    def from_codes(
+        cls,
+        units: ArrayLike,
+        raters: ArrayLike,
+        values: ArrayLike,
+        *,
+        n_units: int | None = None,
+        n_raters: int | None = None,
+        unit_ids: Sequence[Any] | None = None,
+        rater_ids: Sequence[Any] | None = None,
+        categories: Sequence[Any] | None = None,
+        n_declared: int | None = None,
+    ) -> Ratings:
+        """Ratings from three coded columns (integers from 0), without a copy.
+
+        `categories[c]` is the value of code c (the codes themselves, as numbers, unless given); `n_declared` says how
+        many of them, from the first, the tool declares (all when `categories` is given). Repeats are the caller's
+        matter. Raises InvalidRatings for codes out of range or columns of unequal length.
+        """
+        unit_codes, rater_codes, value_codes = (
+            _checked_codes(column, name) for column, name in ((units, "units"), (raters, "raters"), (values, "values"))
+        )
+        if not len(unit_codes) == len(rater_codes) == len(value_codes):
+            raise InvalidRatings(
+                f"units, raters and values differ in length: {len(unit_codes)}, {len(rater_codes)}, {len(value_codes)}"
+            )
+        ids_u = _ids_for(unit_codes, unit_ids, n_units, "units")
+        ids_r = _ids_for(rater_codes, rater_ids, n_raters, "raters")
+        if categories is None:
+            book = Codebook(tuple(float(code) for code in range(_n_codes(value_codes))))
+        else:
+            if len(categories) < _n_codes(value_codes):
+                raise InvalidRatings(f"values has code {_n_codes(value_codes) - 1} but {len(categories)} categories")
+            book = Codebook(tuple(categories), len(categories) if n_declared is None else n_declared)
+        return cls(unit_codes, rater_codes, value_codes, ids_u, ids_r, book)
+
+    @classmethod
+    def from_wide(
+        cls,
+        table: Any,
+        *,
+        unit_ids: Sequence[Any] | None = None,
+        rater_ids: Sequence[Any] | None = None,
+        categories: Sequence[Any] | None = None,
+    ) -> Ratings:
+        """Ratings from a units x raters array or nested sequence with None, NaN or "" where a rating is missing.
+
+        Raises InvalidRatings for rows of unequal length, ids that do not fit the shape, or an infinite value.
+        """
+        if hasattr(table, "to_numpy"):
+            table = table.to_numpy()
+        if isinstance(table, np.ndarray) and table.ndim != 2:
+            raise InvalidRatings(f"a table of ratings has two dimensions (units x raters), not {table.ndim}")
+        if isinstance(table, np.ndarray) and table.dtype.kind in "fiub" and categories is None:
+            return cls._from_numeric_wide(table, unit_ids, rater_ids)
+        rows = [_cells(row, place) for place, row in enumerate(table)]
+        width = len(rows[0]) if rows else 0
+        for place, row in enumerate(rows):
+            if len(row) != width:
+                raise InvalidRatings(f"row {place} has {len(row)} cells where the first has {width}")
+        ids_u = _ids_of_axis(unit_ids, len(rows), "unit_ids")
+        ids_r = _ids_of_axis(rater_ids, width, "rater_ids") if rows else (rater_ids or ())
+        cells = [as_value(cell) for row in rows for cell in row]
+        book = Codebook.of((value for value in cells if value is not None), categories)
+        code_of = {category: code for code, category in enumerate(book.categories)}
+        flat = np.array([-1 if value is None else code_of[value] for value in cells], dtype=np.int64)
+        return cls._from_code_table(flat.reshape(len(rows), width), ids_u, ids_r, book)
+
+    @classmethod
+    def _from_numeric_wide(
+        cls, table: NDArray[Any], unit_ids: Sequence[Any] | None, rater_ids: Sequence[Any] | None
+    ) -> Ratings:
+        ids_u = _ids_of_axis(unit_ids, table.shape[0], "unit_ids")
+        ids_r = _ids_of_axis(rater_ids, table.shape[1], "rater_ids")
+        if table.dtype.kind == "f":
+            if np.isinf(table).any():
+                raise InvalidRatings("a rating is infinite")
+            present = ~np.isnan(table)
+        else:
+            present = np.ones(table.shape, dtype=bool)
+        unit_codes, rater_codes = np.nonzero(present)
+        values, codes = np.unique(table[present], return_inverse=True)
+        book = Codebook(tuple(float(value) for value in values))
+        return cls(unit_codes, rater_codes, codes.astype(np.int64, copy=False), ids_u, ids_r, book)
+
+    @classmethod
+    def _from_code_table(cls, codes: Ints, ids_u: Sequence[Any], ids_r: Sequence[Any], book: Codebook) -> Ratings:
+        unit_codes, rater_codes = np.nonzero(codes >= 0)
+        return cls(unit_codes, rater_codes, codes[unit_codes, rater_codes], ids_u, ids_r, book)
+
+    @property
+    def n_ratings(self) -> int:
+        """Ratings counted."""
+        return len(self.values)
+
+    @cached_property
+    def n_raters(self) -> int:
+        """Raters with at least one rating."""
+        return int(np.count_nonzero(np.bincount(self.raters, minlength=1))) if self.n_ratings else 0
+
+    @cached_property
+    def per_unit(self) -> Ints:
+        """(N,) ratings of every known unit."""
+        return np.bincount(self.units, minlength=len(self.unit_ids))
+
+    @cached_property
+    def value_counts(self) -> Ints:
+        """(V,) ratings of every category, singletons included."""
+        return np.bincount(self.values, minlength=len(self.codebook))
+
+    def wide(self) -> list[list[Any]]:
+        """The units x raters table with None where a rating is missing."""
+        table: list[list[Any]] = [[None] * len(self.rater_ids) for _ in range(len(self.unit_ids))]
+        categories = self.codebook.categories
+        for unit, rater, value in zip(self.units.tolist(), self.raters.tolist(), self.values.tolist(), strict=True):
+            table[unit][rater] = categories[value]
+        return table
+
+    def restrict(self, unit_ids: Iterable[Any]) -> Ratings:
+        """The ratings of these units alone, in the order given; ids that are not known are passed over."""
+        place = {unit: code for code, unit in enumerate(self.unit_ids)}
+        chosen = [unit for unit in dict.fromkeys(unit_ids) if unit in place]
+        new_code = np.full(len(self.unit_ids), -1, dtype=np.int64)
+        new_code[[place[unit] for unit in chosen]] = np.arange(len(chosen))
+        units = new_code[self.units] if self.n_ratings else np.zeros(0, dtype=np.int64)
+        kept = units >= 0
+        return Ratings(units[kept], self.raters[kept], self.values[kept], chosen, self.rater_ids, self.codebook)
+
+    def declare(self, categories: Sequence[Any]) -> Ratings:
+        """The same ratings with declared categories first in the codebook, in the order given, used or not."""
+        old = self.codebook.categories
+        used = np.flatnonzero(self.value_counts)
+        book = Codebook.of((old[code] for code in used), categories)
+        code_of = {category: code for code, category in enumerate(book.categories)}
+        recode = np.zeros(len(old), dtype=np.int64)
+        recode[used] = [code_of[old[code]] for code in used]
+        return replace(self, values=recode[self.values], codebook=book)
+
+    def as_numbers(self) -> Ratings | None:
+        """The same ratings with ascending numbers as categories, equal ones merged; None where a value is none."""
+        numbers = self.codebook.numbers
+        used = np.flatnonzero(self.value_counts)
+        if np.isnan(numbers[used]).any():
+            return None
+        distinct, position = np.unique(numbers[used], return_inverse=True)
+        if len(used) == len(numbers) == len(distinct) and np.array_equal(distinct, numbers):
+            return self
+        recode = np.zeros(len(numbers), dtype=np.int64)
+        recode[used] = position
+        return replace(self, values=recode[self.values], codebook=Codebook(tuple(distinct.tolist())))
+
+    def in_order(self) -> Ratings | None:
+        """The same ratings with codes that ascend with the order of the categories, or None where there is no order.
+
+        The declared order where every value seen is declared, else the order of the numbers.
+        """
+        if self.codebook.n_declared and not self.value_counts[self.codebook.n_declared :].any():
+            return self
+        return self.as_numbers()
+
+
+def _code_ids(ids: Iterable[Any], what: str, known: Iterable[Any] = ()) -> tuple[Ints, list[Any]]:
+    code_of: dict[Any, int] = {one: code for code, one in enumerate(dict.fromkeys(known))}
+    if isinstance(ids, np.ndarray):
+        ids = ids.tolist()
+    codes = [code_of.setdefault(one, len(code_of)) for one in ids]
+    if any(one is None or one == "" or (isinstance(one, float) and math.isnan(one)) for one in code_of):
+        raise InvalidRatings(f"a {what} id is missing")
+    return np.array(codes, dtype=np.int64), list(code_of)
+
+
+def _code_raw(values: Iterable[Any]) -> tuple[Ints, list[Any]]:
+    """Codes of raw values by equality, and the distinct raw values (1 and 1.0 are one, 1 and "1" are two)."""
+    if isinstance(values, np.ndarray):
+        values = values.tolist()
+    code_of: dict[Any, int] = {}
+    codes = [code_of.setdefault(_hashable(value), len(code_of)) for value in values]
+    return np.array(codes, dtype=np.int64), list(code_of)
+
+
+def _hashable(value: Any) -> Any:
+    return as_value(value) if isinstance(value, list | set | tuple | np.ndarray) else value
+
+
+def _last_of_each(kept: Ints, units: Ints, raters: Ints, n_raters: int) -> tuple[Ints, int]:
+    """The last row of every (unit, rater), in row order, and how many rows that drops."""
+    keys = units[kept] * max(n_raters, 1) + raters[kept]
+    _, first_from_end = np.unique(keys[::-1], return_index=True)
+    if len(first_from_end) == len(kept):
+        return kept, 0
+    return np.sort(kept[len(kept) - 1 - first_from_end]), len(kept) - len(first_from_end)
+
+
+def _cells(row: Any, place: int) -> list[Any]:
+    if isinstance(row, str) or not isinstance(row, Iterable):
+        raise InvalidRatings(f"row {place} is not a row of cells, one for each rater")
+    return list(row)
+
+
+def _ids_of_axis(ids: Sequence[Any] | None, length: int, name: str) -> Sequence[Any]:
+    if ids is None:
+        return range(length)
+    if len(ids) != length:
+        raise InvalidRatings(f"{len(ids)} {name} do not fit the table's shape ({length})")
+    return _distinct(ids, name)
+
+
+def _distinct(ids: Sequence[Any], name: str) -> Sequence[Any]:
+    if len(set(ids)) != len(ids):
+        raise InvalidRatings(f"{name} holds an id twice")
+    return ids
+
+
+def _checked_codes(column: ArrayLike, name: str) -> Codes:
+    codes = np.asarray(column)
+    if codes.ndim != 1:
+        raise InvalidRatings(f"{name} must have one dimension, not {codes.ndim}")
+    if codes.size == 0:
+        return np.zeros(0, dtype=np.int64)
+    if codes.dtype.kind not in "iu":
+        raise InvalidRatings(f"{name} must hold integer codes, not {codes.dtype}")
+    if codes.dtype.kind == "i" and int(codes.min()) < 0:
+        raise InvalidRatings(f"{name} holds a negative code; leave missing ratings out")
+    # bincount and fancy indexing refuse uint64; all smaller types are used as they come
+    return codes.astype(np.int64) if codes.dtype == np.uint64 else codes
+
+
+def _n_codes(codes: Codes) -> int:
+    return int(codes.max()) + 1 if len(codes) else 0
+
+
+def _ids_for(codes: Codes, ids: Sequence[Any] | None, n: int | None, name: str) -> Sequence[Any]:
+    needed = _n_codes(codes)
+    known: Sequence[Any] = range(needed if n is None else n) if ids is None else _distinct(ids, f"{name[:-1]}_ids")
+    if len(known) < needed:
+        raise InvalidRatings(f"{name} has code {needed - 1} but only {len(known)} are known")
+    return known

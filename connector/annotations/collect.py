@@ -1,0 +1,227 @@
+"""From units with their annotations to one coded table per question, with everything that was left out and why.
+
+Which annotation counts: one per unit and rater, the newest submitted, never by its place in a file. Every annotation
+that does not count is counted under one of `REASONS`.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from connector.annotations.columns import AnnotationColumns, AnswerColumn
+from connector.annotations.kinds import KINDS, NOT_MEASURED_YET
+from connector.annotations.model import Annotation, Question, Schema, Unit
+from connector.annotations.order import natural_key
+from connector.annotations.settled import ANNOTATION_REASONS, CODE, COUNTS, NO_RATER, Settled
+from connector.annotations.tabulate import ANSWER_REASONS, QuestionSettings, QuestionTable, Tabulation, resolve
+from connector.errors import FixConfiguration, SkippedTask
+
+__all__ = [
+    "ANNOTATION_REASONS",
+    "ANSWER_REASONS",
+    "NO_RATER",
+    "REASONS",
+    "Collector",
+    "CountingRules",
+    "NotMeasured",
+    "QuestionChoice",
+    "QuestionSettings",
+    "QuestionTable",
+    "Table",
+    "natural_key",
+]
+
+REASONS = ANNOTATION_REASONS + ANSWER_REASONS
+
+
+@dataclass(frozen=True, slots=True)
+class CountingRules:
+    """Whose annotations count.
+
+    reviewers, exclude : rater ids whose annotations are no ratings (a reviewer's ground truth is gold all the same).
+    ground_truth : "exclude" leaves out every annotation that carries the mark.
+    ours : ids of annotations that this package wrote.
+    """
+
+    reviewers: frozenset[str] = frozenset()
+    exclude: frozenset[str] = frozenset()
+    ground_truth: Literal["include", "exclude"] = "include"
+    ours: Collection[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionChoice:
+    """`QuestionSettings` without a configuration file."""
+
+    level: str | None = None
+    distance: str | None = None
+    empty: str | None = None
+    required: bool | None = None
+    relabel: Mapping[str, str] | None = None
+    by: str | None = None
+
+
+class NotMeasured(NamedTuple):
+    """A question whose answers are stored but not compared."""
+
+    question: str
+    kind: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Everything a source holds, as one table per measured question.
+
+    left_out : distinct annotations by reason; one that lacks answers to two questions for one reason is counted once.
+    unit_ids : every unit, rated or not, all-digit ids as numbers. rater_ids : raters with an annotation that counts.
+    n_annotations : distinct annotations, skipped ones included, drafts not.
+    incomplete : units for which the source declares more submitted annotations than came.
+    copies : times a unit came again and was merged.
+    edited_by_other, copied, accepted_unchanged : submitted annotations last changed by another person, made from
+        another annotation, or equal to the prediction they started from.
+    ground_truth : marks by rater. unanswered : declared questions that no annotation answers.
+    """
+
+    questions: Mapping[str, QuestionTable]
+    not_measured: Sequence[NotMeasured]
+    left_out: Mapping[str, int]
+    unit_ids: Sequence[str]
+    rater_ids: Sequence[str]
+    n_annotations: int
+    incomplete: Sequence[str]
+    malformed: Sequence[SkippedTask]
+    copies: int
+    edited_by_other: int
+    copied: int
+    accepted_unchanged: int
+    ground_truth: Mapping[str, int]
+    unanswered: Sequence[str]
+
+
+class Collector:
+    """Takes units one by one, in any order and any number of times, and gives the table of what they hold.
+
+    Memory is a few machine words per annotation. A unit that comes again is merged annotation by annotation, each in
+    its newest state.
+    """
+
+    def __init__(
+        self,
+        schema: Schema,
+        rules: CountingRules | None = None,
+        choices: Mapping[str, QuestionSettings] | None = None,
+        default: QuestionSettings | None = None,
+    ) -> None:
+        self._schema = schema
+        self._rules = rules or CountingRules()
+        self._choices = choices or {}
+        self._default = default
+        self._annotations = AnnotationColumns()
+        self._answers: dict[str, AnswerColumn] = {}
+        self._malformed: list[SkippedTask] = []
+        self._copies = 0
+        self._why_not = self._by_rules if self._rules != CountingRules() else _by_itself
+
+    def skip(self, task: SkippedTask) -> None:
+        """Note a malformed task."""
+        self._malformed.append(task)
+
+    def add(self, unit: Unit) -> None:
+        """Take in one unit. One whose results cannot be read is noted as malformed."""
+        annotations = self._annotations.new_in(unit)
+        read = self._schema.answers
+        try:
+            # all of them first: a unit that turns out malformed leaves nothing behind
+            answered = [read(one, unit) if one.status == "submitted" else None for one in annotations]
+        except SkippedTask as malformed:
+            self.skip(malformed)
+            return
+        self._copies += unit.id in self._annotations.unit_code
+        row = self._annotations.add(unit, annotations, self._why_not)
+        columns = self._answers
+        for answers in answered:
+            if answers:
+                for name, value in answers.items():
+                    column = columns.get(name)
+                    if column is None:
+                        column = columns[name] = AnswerColumn()
+                    column.add(row, value)
+            row += 1
+
+    def table(self) -> Table:
+        """What was collected. More units may be added afterwards, and the table asked for again.
+
+        Raises FixConfiguration for settings that name an unknown question, or that do not go with a question's kind.
+        """
+        questions = self._schema.questions
+        self._check_names(questions)
+        settled = Settled(self._annotations)
+        tables: dict[str, QuestionTable] = {}
+        not_measured: list[NotMeasured] = []
+        unanswered: list[str] = []
+        lacking = {reason: np.zeros(settled.n, dtype=np.bool_) for reason in ANSWER_REASONS}
+        for name, question in questions.items():
+            if question.not_measured is not None or question.kind not in KINDS:
+                not_measured.append(NotMeasured(name, question.kind, question.not_measured or NOT_MEASURED_YET))
+                continue
+            column = self._answers.get(name) or AnswerColumn()
+            if not column.rows and not question.inferred:
+                unanswered.append(name)
+            settings = self._choices.get(name, self._default)
+            tabulation = Tabulation(resolve(question, settings), settings, column, settled)
+            tables[name] = tabulation.table()
+            for reason, mask in tabulation.missing.items():
+                lacking[reason] |= mask
+        gaps = {reason: int(np.count_nonzero(mask)) for reason, mask in lacking.items()}
+        return Table(
+            questions=tables,
+            not_measured=not_measured,
+            left_out={**settled.left_out, **{reason: n for reason, n in gaps.items() if n}},
+            unit_ids=settled.unit_ids,
+            rater_ids=settled.rater_ids,
+            n_annotations=settled.n_annotations,
+            incomplete=settled.incomplete(),
+            malformed=tuple(self._malformed),
+            copies=self._copies,
+            edited_by_other=settled.n_alive(self._annotations.edited),
+            copied=settled.n_alive(self._annotations.copied),
+            accepted_unchanged=settled.n_alive(self._annotations.accepted),
+            ground_truth=settled.marks(),
+            unanswered=unanswered,
+        )
+
+    def _by_rules(self, one: Annotation) -> int:
+        rules = self._rules
+        if one.status != "submitted":
+            return CODE[one.status]
+        if one.id in rules.ours:
+            return CODE["ours"]
+        if one.rater is None:
+            return CODE["no_rater"]
+        if one.rater in rules.reviewers:
+            return CODE["reviewer"]
+        if one.rater in rules.exclude:
+            return CODE["excluded"]
+        if one.ground_truth and rules.ground_truth == "exclude":
+            return CODE["ground_truth"]
+        return COUNTS
+
+    def _check_names(self, questions: Mapping[str, Question]) -> None:
+        for name in self._choices:
+            if questions and name not in questions:
+                near = difflib.get_close_matches(name, questions, 1)
+                hint = f"Did you mean '{near[0]}'?" if near else f"There are: {', '.join(sorted(questions))}."
+                raise FixConfiguration(f"The settings name a question '{name}' that the source does not have.", hint)
+
+
+def _by_itself(one: Annotation) -> int:
+    """Why an annotation does not count where no rules are set."""
+    if one.status != "submitted":
+        return CODE[one.status]
+    return CODE["no_rater"] if one.rater is None else COUNTS

@@ -1,0 +1,164 @@
+"""What a collector remembers of every annotation: a few machine words in parallel columns."""
+
+from __future__ import annotations
+
+import json
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from connector.annotations.model import Annotation, Missing, Unit, Value
+from connector.annotations.order import when
+
+
+def _integers() -> array[int]:
+    return array("i")
+
+
+@dataclass(slots=True)
+class AnswerColumn:
+    """The answers to one question as they come: annotation `rows[i]` gave the value of code `codes[i]`."""
+
+    rows: array[int] = field(default_factory=_integers)
+    codes: array[int] = field(default_factory=_integers)
+    code_of: dict[Value, int] = field(default_factory=dict)
+    missing: dict[str, array[int]] = field(default_factory=dict)
+
+    def add(self, row: int, value: Value | Missing) -> None:
+        """Note an annotation's answer, or why it has none."""
+        if type(value) is Missing:
+            self.missing.setdefault(value.reason, array("i")).append(row)
+            return
+        code_of = self.code_of
+        self.rows.append(row)
+        self.codes.append(code_of.setdefault(value, len(code_of)))
+
+
+@dataclass(slots=True)
+class AnnotationColumns:
+    """Every annotation that came, in batches of one unit each.
+
+    unit_code, rater_code : id -> code, in the order of arrival.
+    batch_unit, batch_start, batch_n : the unit of each batch, its first annotation and how many there are.
+    first_batch, batches_of : the first batch of each unit, and the further ones of those that came more than once.
+    declared : submitted annotations per unit as the source says, -1 unknown.
+    rater : rater code or -1. reason : 0, or why the annotation does not count. ids, updated : as the tool gave them.
+    created : the time that orders an annotation whose `updated_at` does not say when its rater last worked on it.
+    superseded : annotations that came again in a newer state.
+    marked, edited, copied, accepted : annotations with a property that few have.
+    """
+
+    unit_code: dict[str, int] = field(default_factory=dict)
+    rater_code: dict[str, int] = field(default_factory=dict)
+    batch_unit: array[int] = field(default_factory=_integers)
+    batch_start: array[int] = field(default_factory=_integers)
+    batch_n: array[int] = field(default_factory=_integers)
+    batches_of: dict[int, list[int]] = field(default_factory=dict)
+    first_batch: array[int] = field(default_factory=_integers)
+    declared: array[int] = field(default_factory=_integers)
+    rater: array[int] = field(default_factory=_integers)
+    reason: array[int] = field(default_factory=lambda: array("b"))
+    ids: list[str] = field(default_factory=list)
+    updated: list[str | None] = field(default_factory=list)
+    created: dict[int, str | None] = field(default_factory=dict)
+    superseded: set[int] = field(default_factory=set)
+    marked: array[int] = field(default_factory=_integers)
+    edited: array[int] = field(default_factory=_integers)
+    copied: array[int] = field(default_factory=_integers)
+    accepted: array[int] = field(default_factory=_integers)
+
+    def new_in(self, unit: Unit) -> Sequence[Annotation]:
+        """The unit's annotations without those that came before in the same or a newer state."""
+        annotations = unit.annotations
+        if len(annotations) > 1 and len({one.id for one in annotations}) < len(annotations):
+            annotations = _newest_by_id(annotations)
+        code = self.unit_code.get(unit.id)
+        if code is None:
+            return annotations
+        known = {self.ids[row]: row for row in self._rows_of(code)}
+        return [one for one in annotations if one.id not in known or self._is_newer(one, known[one.id])]
+
+    def add(self, unit: Unit, annotations: Sequence[Annotation], why_not: Callable[[Annotation], int]) -> int:
+        """Note these annotations of a unit; `why_not` gives their reason codes. Returns the first one's row."""
+        first = len(self.ids)
+        self._open_batch(unit, first, annotations)
+        self.ids += [one.id for one in annotations]
+        self.updated += [one.updated_at for one in annotations]
+        rater_code = self.rater_code
+        for row, one in enumerate(annotations, first):
+            rater = one.rater
+            self.rater.append(-1 if rater is None else rater_code.setdefault(rater, len(rater_code)))
+            self.reason.append(why_not(one))
+            if one.updated_by is not None and one.updated_by != rater:
+                # a star moves updated_at as an edit does: another's touch says nothing about the rater's own time
+                self.created[row] = one.created_at
+                if one.status == "submitted":
+                    self.edited.append(row)
+            elif one.updated_at is None:
+                self.created[row] = one.created_at
+            if one.status == "submitted":
+                if one.ground_truth:
+                    self.marked.append(row)
+                if one.parent_annotation is not None:
+                    self.copied.append(row)
+                if one.parent_prediction is not None and _unchanged(one, unit):
+                    self.accepted.append(row)
+        return first
+
+    def time(self, row: int) -> float:
+        """When the annotation's rater last worked on it, as far as the tool tells."""
+        return when(self.created[row] if row in self.created else self.updated[row])
+
+    def _open_batch(self, unit: Unit, first: int, annotations: Sequence[Annotation]) -> None:
+        declared = -1 if unit.declared is None else max(-1, min(unit.declared, 2**31 - 1))
+        code = self.unit_code.get(unit.id)
+        batch = len(self.batch_unit)
+        if code is None:
+            code = self.unit_code[unit.id] = len(self.unit_code)
+            self.first_batch.append(batch)
+            self.declared.append(declared)
+        else:
+            known = {self.ids[row]: row for row in self._rows_of(code)}
+            self.superseded.update(known[one.id] for one in annotations if one.id in known)
+            self.batches_of.setdefault(code, []).append(batch)
+            self.declared[code] = max(self.declared[code], declared)
+        self.batch_unit.append(code)
+        self.batch_start.append(first)
+        self.batch_n.append(len(annotations))
+
+    def _rows_of(self, code: int) -> Iterator[int]:
+        """The annotations of a unit that came so far, older states left out."""
+        for batch in (self.first_batch[code], *self.batches_of.get(code, ())):
+            start = self.batch_start[batch]
+            for row in range(start, start + self.batch_n[batch]):
+                if row not in self.superseded:
+                    yield row
+
+    def _is_newer(self, one: Annotation, row: int) -> bool:
+        return one.updated_at != self.updated[row] and when(one.updated_at) > when(self.updated[row])
+
+
+def _newest_by_id(annotations: Iterable[Annotation]) -> list[Annotation]:
+    """One annotation per id: a copy inside a unit is merged like a copy of the unit."""
+    kept: dict[str, Annotation] = {}
+    for one in annotations:
+        known = kept.get(one.id)
+        if known is None or when(one.updated_at) > when(known.updated_at):
+            kept[one.id] = one
+    return list(kept.values())
+
+
+def _unchanged(one: Annotation, unit: Unit) -> bool:
+    """Whether an annotation says exactly what the prediction it started from said."""
+    prediction = unit.predictions.get(one.parent_prediction) if one.parent_prediction is not None else None
+    return prediction is not None and _content(one.result) == _content(prediction)
+
+
+def _content(result: Sequence[Any]) -> list[str]:
+    parts = ("from_name", "to_name", "type", "value")
+    return sorted(
+        json.dumps([one.get(part) for part in parts], sort_keys=True, default=str)
+        for one in result
+        if isinstance(one, dict)
+    )

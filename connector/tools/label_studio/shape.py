@@ -1,0 +1,161 @@
+"""A Label Studio task as JSON -> Unit. Pages of the API and export files have the same shape."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from connector.annotations.choices import clean
+from connector.annotations.model import Annotation, Unit
+from connector.errors import DataNotTrusted, SkippedTask
+
+_NOTHING: Mapping[str, Any] = {}
+
+
+def unit_of(task: Any) -> Unit:
+    """The unit of one task, as the API (`fields=all`) or an export gives it; `completions` of exports before 1.0 are
+    annotations.
+
+    Raises SkippedTask for a malformed task, and DataNotTrusted for a task that came without its annotations: that is a
+    fault of the read, not a task that nobody has rated.
+    """
+    if not isinstance(task, dict):
+        raise SkippedTask("of unknown id", f"not an object but {_type_name(task)}")
+    unit = identifier(task.get("id"))
+    if unit is None:
+        raise SkippedTask("without id", "the task has no id")
+    annotations = task.get("annotations")
+    if annotations is None:
+        annotations = _completions(task, unit)
+    if type(annotations) is not list:
+        raise SkippedTask(unit, f"annotations is not a list but {_type_name(annotations)}")
+    found = [_annotation(one, unit, place) for place, one in enumerate(annotations)]
+    if drafts := task.get("drafts"):
+        found += _drafts(drafts, unit)
+    predictions = task.get("predictions")
+    data = task.get("data")
+    return Unit(
+        unit,
+        found,
+        data if type(data) is dict else _NOTHING,
+        timestamp(task.get("created_at")),
+        timestamp(task.get("updated_at")),
+        _count(task.get("total_annotations")),
+        _count(task.get("cancelled_annotations")),
+        _predictions(predictions) if predictions else _NOTHING,
+    )
+
+
+def identifier(raw: Any) -> str | None:
+    """An id as text: 8, "8", 8.0 and {"id": 8} are one person or thing. None where there is none."""
+    if type(raw) is int:
+        return str(raw)
+    if isinstance(raw, str):
+        return clean(raw) if raw.strip() else None
+    if isinstance(raw, float) and raw.is_integer():
+        return str(int(raw))
+    return None
+
+
+def rater_of(raw: Any, unit: str) -> str | None:
+    """The rater of `completed_by`: a number, its text, or a user object, where the e-mail serves only without an id."""
+    if type(raw) is int:
+        return str(raw)
+    if raw is None:
+        return None
+    if isinstance(raw, dict):
+        return identifier(raw.get("id")) or identifier(raw.get("email"))
+    if isinstance(raw, str | float) and not isinstance(raw, bool):
+        return identifier(raw)
+    raise SkippedTask(unit, f"completed_by is {_type_name(raw)}")
+
+
+def timestamp(raw: Any) -> str | None:
+    """The tool's own ISO text; seconds since 1970, as exports before 1.0 have them, are written as such."""
+    if raw is None or isinstance(raw, str):
+        return raw
+    if isinstance(raw, int | float) and not isinstance(raw, bool):
+        try:
+            return datetime.fromtimestamp(raw, UTC).isoformat()
+        except (OverflowError, OSError, ValueError):
+            return None
+    return None
+
+
+def _completions(task: Mapping[str, Any], unit: str) -> Any:
+    if "completions" in task:
+        return task["completions"]
+    if "annotations" in task:
+        raise SkippedTask(unit, "annotations is null")
+    raise DataNotTrusted(
+        f"Task {unit} came without its annotations.",
+        "Export or fetch the tasks with their annotations (JSON export; in the API, fields=all).",
+    )
+
+
+def _annotation(raw: Any, unit: str, place: int) -> Annotation:
+    if type(raw) is not dict:
+        raise SkippedTask(unit, f"annotation {place + 1} is not an object but {_type_name(raw)}")
+    get = raw.get
+    by = get("completed_by")
+    updated_by = get("updated_by")
+    parent, prediction = get("parent_annotation"), get("parent_prediction")
+    one = get("id")
+    made = get("created_at")
+    return Annotation(
+        str(one) if type(one) is int else identifier(one) or f"{unit}/{place + 1}",
+        str(by) if type(by) is int else rater_of(by, unit),
+        _result(get("result"), unit),
+        "cancelled" if get("was_cancelled") or get("skipped") else "submitted",
+        made if type(made) is str else timestamp(made),
+        timestamp(get("updated_at")),
+        None if updated_by is None else rater_of(updated_by, unit),
+        bool(get("ground_truth")),
+        _seconds(get("lead_time")),
+        None if parent is None else identifier(parent),
+        None if prediction is None else identifier(prediction),
+    )
+
+
+def _result(raw: Any, unit: str) -> Sequence[Any]:
+    if type(raw) is not list:
+        raise SkippedTask(unit, f"an annotation's result is not a list but {_type_name(raw)}")
+    for one in raw:
+        if type(one) is not dict:
+            raise SkippedTask(unit, f"an annotation's result holds {_type_name(one)} instead of objects")
+    return raw
+
+
+def _drafts(raw: Any, unit: str) -> Iterable[Annotation]:
+    """Unsubmitted work, kept to be counted: never its content."""
+    if not isinstance(raw, list):
+        raise SkippedTask(unit, f"drafts is not a list but {_type_name(raw)}")
+    for place, draft in enumerate(raw):
+        one = identifier(draft.get("id") if isinstance(draft, dict) else draft)
+        yield Annotation(f"draft:{one or f'{unit}/{place + 1}'}", None, (), "draft")
+
+
+def _predictions(raw: Any) -> Mapping[str, Sequence[Any]]:
+    if not isinstance(raw, list):
+        return _NOTHING
+    found: dict[str, Sequence[Any]] = {}
+    for prediction in raw:
+        if isinstance(prediction, dict) and isinstance(prediction.get("result"), list):
+            one = identifier(prediction.get("id"))
+            if one is not None:
+                found[one] = prediction["result"]
+    return found
+
+
+def _count(raw: Any) -> int | None:
+    return raw if type(raw) is int else None
+
+
+def _seconds(raw: Any) -> float | None:
+    return float(raw) if type(raw) is float or (type(raw) is int and abs(raw) < 1e15) else None
+
+
+def _type_name(raw: Any) -> str:
+    names = {dict: "an object", list: "a list", str: "text", bool: "true or false", type(None): "null"}
+    return names.get(type(raw), "a number")

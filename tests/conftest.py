@@ -1,0 +1,30 @@
+"""What every test gets: no settings of the person who runs it, and the marker of its folder."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import hypothesis
+import pytest
+
+HERE = Path(__file__).parent
+
+# A shared two-core machine makes single examples slow now and then; that is no fault of the code under test.
+hypothesis.settings.register_profile("default", deadline=None)
+hypothesis.settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
+hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "default")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.is_relative_to(HERE / "live"):
+            item.add_marker(pytest.mark.live)
+
+
+@pytest.fixture(autouse=True)
+def _nobodys_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Addresses and tokens of the person's own servers never reach a test, nor does a proxy."""
+    for name in list(os.environ):
+        if name.upper().startswith(("LABEL_STUDIO_", "ARGILLA_")) or name.upper().endswith("_PROXY"):
+            monkeypatch.delenv(name)

@@ -1,0 +1,115 @@
+"""Every published table with the coefficients it was published with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import pytest
+
+from connector import Ratings, krippendorff_alpha
+from connector.agreement.alpha import alpha_statistic, prepare
+from connector.agreement.diagnosis import category_findings
+from connector.agreement.intervals import Coefficient, jackknife_error
+from connector.agreement.kappa import cohen_kappa, fleiss_kappa, percent_agreement, weighted_kappa
+from connector.agreement.patterns import fold
+from connector.agreement.ratings import Level
+from tests.reference.support import convabuse, records, table
+
+LEVELS = ("nominal", "ordinal", "interval", "ratio")
+KNOWN: dict[str, Callable[[Ratings], Coefficient]] = {
+    **{f"alpha_{level}": partial(krippendorff_alpha, level=level) for level in LEVELS},
+    **{f"alpha_{distance}": partial(krippendorff_alpha, distance=distance) for distance in ("masi", "jaccard")},
+    "percent_agreement": lambda ratings: percent_agreement(fold(ratings)),
+    "fleiss_kappa": lambda ratings: fleiss_kappa(fold(ratings)),
+    "cohen_kappa": cohen_kappa,
+    "cohen_kappa_linear": partial(weighted_kappa, weights="linear"),
+    "cohen_kappa_quadratic": weighted_kappa,
+}
+IN_TABLES = {"pct": "percent_agreement"}
+
+PUBLISHED = [
+    pytest.param(record["data"], name, expected["value"], expected["tolerance"], id=f"{record['name']}-{name}")
+    for record in records("reference.json")
+    for name, expected in record["expected"].items()
+    if name in KNOWN
+]
+
+
+@pytest.mark.parametrize(("data", "name", "expected", "tolerance"), PUBLISHED)
+def test_published(data: list[list[Any]], name: str, expected: float | None, tolerance: float) -> None:
+    found = KNOWN[name](table(data))
+    if expected is None:
+        assert found.value is None
+        assert found.reason in ("no_variation", "no_pairable_units")
+    else:
+        assert found.value == pytest.approx(expected, abs=tolerance, rel=0)
+
+
+def _printed_precision(value: float) -> float:
+    """Half a unit of the last printed digit, and a little: some sources cut instead of rounding."""
+    return float(0.6 * 10 ** -len(str(value).partition(".")[2]))
+
+
+TRANSCRIBED = [
+    pytest.param(record["data"], IN_TABLES.get(name, name), value, id=f"{record['id']}-{name}")
+    for record in records("tables.json")
+    for name, value in record["known"].items()
+    if IN_TABLES.get(name, name) in KNOWN
+]
+
+
+@pytest.mark.parametrize(("data", "name", "expected"), TRANSCRIBED)
+def test_transcribed(data: list[list[Any]], name: str, expected: float | None) -> None:
+    found = KNOWN[name](table(data))
+    if expected is None:
+        assert (found.value, found.reason) == (None, "no_variation")
+    else:
+        assert found.value == pytest.approx(expected, abs=max(_printed_precision(expected), 6e-5), rel=0)
+
+
+def test_krippendorff_1980_disagreements() -> None:
+    record = next(one for one in records("tables.json") if one["id"] == "kripp-1980-dichotomy")
+    found = krippendorff_alpha(table(record["data"]))
+    assert found.observed == pytest.approx(record["known"]["Do"], abs=5e-4)
+    assert found.expected == pytest.approx(record["known"]["De"], abs=5e-4)
+
+
+def test_fleiss_1971_agreements_and_categories() -> None:
+    record = next(one for one in records("tables.json") if one["id"] == "fleiss-1971")
+    ratings = table(record["data"])
+    found = fleiss_kappa(fold(ratings))
+    assert found.observed == pytest.approx(record["known"]["Ao"], abs=5e-5)
+    # the paper works with shares rounded to three places
+    assert found.expected == pytest.approx(record["known"]["Ae"], abs=2e-4)
+    assert found.reason is None
+    # Fleiss printed each category's kappa from rounded shares; one category against the rest by alpha stays close to it
+    findings = {str(int(one.category)): one.one_vs_rest for one in category_findings(fold(ratings), [1, 2, 3, 4, 5])}
+    assert findings == pytest.approx(record["known"]["per_category"], abs=0.01)
+
+
+def _canonical() -> Ratings:
+    return table(next(one for one in records("reference.json") if one["name"] == "krippendorff2011_canonical")["data"])
+
+
+def test_canonical_jackknife_error_is_the_published_one() -> None:
+    error = jackknife_error(alpha_statistic(prepare(_canonical(), Level.NOMINAL, "nominal"), "nominal"))
+    assert error == pytest.approx(0.1463, abs=5e-5)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_raters_by_units_is_another_table(level: str) -> None:
+    """The wrong orientation gives another value: keyed long input cannot be turned."""
+    ratings = _canonical()
+    turned = Ratings.from_long(ratings.raters, ratings.units, ratings.values)
+    again = Ratings.from_long(ratings.units, ratings.raters, [ratings.codebook.categories[v] for v in ratings.values])
+    assert krippendorff_alpha(again, level).value == pytest.approx(krippendorff_alpha(ratings, level).value, abs=1e-12)
+    assert krippendorff_alpha(turned, level).value != pytest.approx(krippendorff_alpha(ratings, level).value, abs=0.1)
+
+
+@pytest.mark.parametrize(("level", "expected"), [("nominal", 0.435492), ("ordinal", 0.657875), ("interval", 0.731755)])
+def test_convabuse_real_ragged_ratings(level: str, expected: float) -> None:
+    ratings = convabuse()
+    assert (len(ratings.unit_ids), ratings.n_raters) == (4050, 8)
+    assert krippendorff_alpha(ratings, level).value == pytest.approx(expected, abs=5e-7)

@@ -1,0 +1,171 @@
+"""Undefined is a reason or a clear error, never NaN, a warning or a number (warnings are errors in this suite)."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+from connector import GateRule, InvalidRatings, QuestionRatings, Ratings, assess, decide, krippendorff_alpha
+from connector.agreement.ratings import Level
+
+CASES: list[tuple[str, list[list[Any]], str]] = [
+    ("nothing", [], "no_pairable_units"),
+    ("no raters", [[], []], "no_pairable_units"),
+    ("all missing", [[None, None], [None, None]], "no_pairable_units"),
+    ("one rater", [[1], [2], [1]], "no_pairable_units"),
+    ("no unit with two", [[1, None], [None, 2]], "no_pairable_units"),
+    ("one category", [[1, 1], [1, 1]], "no_variation"),
+    ("one pair that agrees", [[1, 1]], "no_variation"),
+    ("second category in a single", [[1, 1], [1, 1], [2, None]], "no_variation"),
+    ("only zeros", [[0, 0], [0, 0]], "no_variation"),
+]
+LEVELS = [level.value for level in Level]
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize(("data", "reason"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
+def test_alpha_is_none_with_a_reason(data: list[list[Any]], reason: str, level: str) -> None:
+    found = krippendorff_alpha(data, level, 0.95)
+    assert (found.value, found.low, found.high, found.reason) == (None, None, None, reason)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("data", [case[1] for case in CASES], ids=[case[0] for case in CASES])
+def test_the_whole_report_and_the_gate_live_with_it(data: list[list[Any]], level: str) -> None:
+    report = assess([QuestionRatings("q", "any", Ratings.from_wide(data), level)])
+    for rule in ("point", "confident"):
+        decision = decide(report, GateRule(size=1, coverage=0, rule=rule))
+        assert decision.verdict == "UNDECIDED"
+        json.dumps(report.with_gate(decision).to_json(), allow_nan=False)
+
+
+@pytest.mark.parametrize("data", [case[1] for case in CASES], ids=[case[0] for case in CASES])
+def test_sets_live_with_it(data: list[list[Any]]) -> None:
+    as_sets = [[None if cell is None else (str(cell),) for cell in row] for row in data]
+    report = assess([QuestionRatings("q", "choices", Ratings.from_wide(as_sets), distance="masi")])
+    assert report.questions["q"].alpha.value is None
+    json.dumps(report.to_json(), allow_nan=False)
+
+
+def test_one_pair_that_disagrees_is_zero_without_an_interval() -> None:
+    found = krippendorff_alpha([["A", "B"]], confidence=0.95)
+    assert (found.value, found.interval) == (0.0, None)
+
+
+@pytest.mark.parametrize("level", ["ordinal", "interval", "ratio"])
+def test_text_at_a_level_it_does_not_fit(level: str) -> None:
+    question = QuestionRatings("q", "choice", Ratings.from_wide([["a", "b"], ["a", "a"], ["n/a", "b"]]), level)
+    report = assess([question]).questions["q"]
+    assert (report.alpha.value, report.alpha.reason) == (None, "wrong_level")
+    assert report.coefficients["weighted_kappa"].reason == "wrong_level"
+    assert report.coefficients["percent_agreement"].value == pytest.approx(1 / 3)
+
+
+@pytest.mark.parametrize("text", ["inf", "-Infinity", "nan", "1_000", "0x10", "1e999"])
+def test_text_that_only_python_takes_for_a_number(text: str) -> None:
+    assert krippendorff_alpha([[text, "1"], ["2", "3"]], "interval").reason == "wrong_level"
+
+
+def test_negative_numbers_have_no_ratio_level() -> None:
+    assert krippendorff_alpha([[-1, 1], [2, 2]], "ratio").reason == "wrong_level"
+    assert krippendorff_alpha([[0, 1], [2, 2]], "ratio").value is not None
+
+
+def test_plain_labels_have_no_set_distance() -> None:
+    assert krippendorff_alpha([["a", "b"], ["a", "a"]], distance="masi").reason == "wrong_level"
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e-30, 1e30, 1e200, 1e300])
+@pytest.mark.parametrize("level", ["interval", "ratio"])
+def test_huge_and_tiny_numbers(level: str, scale: float) -> None:
+    data = np.array([[1.0, 2.0], [3.0, 3.0], [5.0, 4.0]])
+    assert krippendorff_alpha(data * scale, level).value == pytest.approx(krippendorff_alpha(data, level).value)
+
+
+def test_far_apart_numbers_of_both_signs() -> None:
+    found = krippendorff_alpha([[1.7e308, -1.7e308], [1.7e308, 1.7e308], [-1.7e308, -1.7e308]], "interval", 0.95)
+    assert found.value == pytest.approx(krippendorff_alpha([[1, -1], [1, 1], [-1, -1]], "interval").value)
+
+
+@pytest.mark.parametrize(
+    ("level", "distance", "said"),
+    [
+        ("nomnal", None, "unknown level"),
+        ("nominal", "levenshtein", "unknown distance"),
+        ("ordinal", "masi", "have no ordinal level"),
+        ("nominal", "interval", "does not belong"),
+    ],
+)
+def test_unknown_levels_and_distances_are_refused(level: str, distance: str | None, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        krippendorff_alpha([[1, 2]], level, distance=distance)
+
+
+@pytest.mark.parametrize("confidence", [0.0, 1.0, 95.0, -0.5])
+def test_a_confidence_outside_zero_to_one_is_refused(confidence: float) -> None:
+    with pytest.raises(ValueError, match="confidence"):
+        krippendorff_alpha([[1, 2], [1, 1], [2, 2]], confidence=confidence)
+
+
+def test_infinite_numbers_are_refused() -> None:
+    with pytest.raises(InvalidRatings, match="infinite"):
+        krippendorff_alpha([[float("inf"), 1.0]], "interval")
+
+
+def test_a_million_distinct_categories() -> None:
+    n = 1_000_000
+    units, raters = np.repeat(np.arange(n // 2), 2), np.tile([0, 1], n // 2)
+    values = np.arange(n)
+    values[:10] = 0
+    found = krippendorff_alpha(Ratings.from_codes(units, raters, values, categories=range(n)))
+    assert found.value == pytest.approx(1 - (n - 1) * (n - 10) / (n * n - 100 - (n - 10)), abs=1e-12)
+
+
+def test_many_distinct_sets_are_estimated_with_their_error() -> None:
+    random = np.random.default_rng(5)
+    labels = [f"l{i}" for i in range(40)]
+    rows = []
+    for _ in range(1100):
+        own = set(random.choice(labels, 6, replace=False).tolist())
+        rows.append([tuple(sorted(own)), tuple(sorted(own ^ {labels[random.integers(40)]}))])
+    ratings = Ratings.from_wide(rows)
+    assert len(ratings.codebook) > 2000
+    found = krippendorff_alpha(ratings, distance="jaccard", confidence=0.95)
+    pool = [frozenset(cell) for row in rows for cell in row]
+    n = len(pool)
+    expected = sum(1 - len(a & b) / len(a | b) for a in pool for b in pool) / (n * (n - 1))
+    assert found.expected_error is not None
+    assert 0 < found.expected_error < 1e-3
+    assert found.expected == pytest.approx(expected, abs=5e-4)
+    assert found.value == pytest.approx(1 - (found.observed or 0) / expected, abs=5 * found.expected_error)
+    assert found.interval is not None
+    assert found.interval.high - found.interval.low < 0.05
+
+
+def test_ratio_of_many_distinct_numbers_by_the_fourier_sum() -> None:
+    random = np.random.default_rng(6)
+    data = random.gamma(0.7, 100, (700, 1)) * random.lognormal(0, 0.5, (700, 4))
+    data[random.random(data.shape) < 0.02] = 0.0
+    x = data[~np.isnan(data)]
+    total = x[:, None] + x[None, :]
+    d2 = np.divide(x[:, None] - x[None, :], total, out=np.zeros_like(total), where=total > 0) ** 2
+    found = krippendorff_alpha(data, "ratio")
+    assert found.expected == pytest.approx(d2.sum() / (len(x) * (len(x) - 1)), rel=1e-12)
+
+
+def test_the_public_face_loads_without_numpy_and_the_statistics_without_anything_else() -> None:
+    script = (
+        "import sys, connector\n"
+        "assert 'numpy' not in sys.modules\n"
+        "connector.krippendorff_alpha, connector.assess, connector.decide\n"
+        "heavy = {'requests', 'pydantic', 'scipy', 'label_studio_sdk', 'argilla', 'yaml'} & set(sys.modules)\n"
+        "assert not heavy, heavy\n"
+        "rooms = {m for m in sys.modules if m.startswith('connector.') and not m.startswith('connector.agreement')}\n"
+        "assert rooms <= {'connector.errors'}, rooms\n"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)

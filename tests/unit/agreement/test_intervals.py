@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from connector import Interval, krippendorff_alpha
+
+SPLIT: list[list[Any]] = [["a", "a"]] * 60 + [["b", "b"]] * 60
+
+
+def interval(rows: list[list[Any]], confidence: float = 0.95, **more: Any) -> Interval:
+    found = krippendorff_alpha(rows, confidence=confidence, **more).interval
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("conflicts", [0, 1])
+@pytest.mark.parametrize("units", [[["a", "a"]] * 20 + [["b", "b"]] * 20, SPLIT])
+def test_disagreement_in_at_most_one_task_gets_one_conflict_more(units: list[list[Any]], conflicts: int) -> None:
+    found = interval(units + [["a", "b"]] * conflicts)
+    assert found.added_conflict
+    assert found.low < 0.99
+    assert found.high == 1.0 if not conflicts else found.high <= 1.0
+
+
+def test_two_conflicts_stand_for_themselves() -> None:
+    assert not interval([*SPLIT, ["a", "b"], ["b", "a"]]).added_conflict
+
+
+def test_the_added_conflict_is_between_the_two_commonest_categories() -> None:
+    """With a third, rare category the interval is that of the data with one (a, b) unit more."""
+    rows = [["a", "a"]] * 30 + [["b", "b"]] * 25 + [["c", "c"]] * 4
+    with_one = krippendorff_alpha([*rows, ["a", "b"], ["a", "b"]], confidence=0.95)
+    found = interval([*rows, ["a", "b"]])
+    assert with_one.interval is not None
+    assert found.low == pytest.approx(with_one.interval.low)
+    assert found.high >= with_one.interval.high
+
+
+def test_few_tasks_take_the_jackknife_and_many_the_bootstrap() -> None:
+    mixed = [["a", "a"], ["a", "b"], ["b", "b"]]
+    assert interval(mixed * 33).method == "jackknife"
+    found = interval(mixed * 34, seed=5)
+    assert (found.method, found.replicates, found.seed) == ("bootstrap", 2000, 5)
+
+
+def test_the_seed_decides_the_draw() -> None:
+    mixed = [["a", "a"], ["a", "b"], ["b", "b"]] * 40
+    assert interval(mixed, seed=1) == interval(mixed, seed=1)
+    assert interval(mixed, seed=1) != interval(mixed, seed=2)
+
+
+def test_more_confidence_is_wider() -> None:
+    for rows in (SPLIT + [["a", "b"]] * 20, SPLIT[40:80] + [["a", "b"]] * 5):
+        widths = [one.high - one.low for one in (interval(rows, c) for c in (0.5, 0.9, 0.99))]
+        assert widths == sorted(widths)
+        assert widths[0] < widths[-1]
+
+
+def test_the_interval_covers_a_known_alpha() -> None:
+    """Raters who know the truth with probability sqrt(.7) and else draw from the shares agree at alpha .7."""
+    random = np.random.default_rng(8)
+    hits = 0
+    for _ in range(120):
+        truth = random.integers(0, 3, (150, 1))
+        data = np.where(random.random((150, 3)) < np.sqrt(0.7), truth, random.integers(0, 3, (150, 3)))
+        found = interval(data.tolist())
+        hits += found.low <= 0.7 <= found.high
+    # 95% of 120 is 114; 105 is four standard errors below
+    assert hits >= 105
+
+
+def test_numbers_too_many_to_fold_are_resampled_too() -> None:
+    random = np.random.default_rng(9)
+    truth = random.normal(0, 1, (300, 1))
+    data = truth + random.normal(0, 0.5, (300, 3))
+    for level in ("interval", "ordinal"):
+        found = krippendorff_alpha(data, level, 0.95)
+        assert found.interval is not None
+        assert found.interval.low < (found.value or 0) < found.interval.high
+        assert 0.02 < found.interval.high - found.interval.low < 0.2

@@ -1,0 +1,250 @@
+"""An export is read as a stream; what is wrong with a file is said, with the byte where it is wrong."""
+
+from __future__ import annotations
+
+import gc
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from connector.annotations.collect import Collector
+from connector.annotations.model import Unit
+from connector.errors import DataNotTrusted, FixConfiguration, SkippedTask
+from connector.tools.files import open_files
+from connector.tools.label_studio import export
+from connector.tools.label_studio.export import read_array, read_export
+from tests.unit.label_studio_files.tasks import annotation, choose, task
+
+EMPTY = b'{"id":1,"annotations":[]}'
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Any:
+    def write(content: bytes | str | list[Any], name: str = "export.json") -> Path:
+        path = tmp_path / name
+        if isinstance(content, list):
+            content = json.dumps(content, ensure_ascii=False)
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return path
+
+    return write
+
+
+def read(path: Path) -> list[Unit | SkippedTask]:
+    return list(open_files([path]).units)
+
+
+@pytest.mark.parametrize("window", [1, 2, 7, 64, 1 << 20])
+@pytest.mark.parametrize("indent", [None, 2])
+def test_whatever_the_window_the_tasks_are_those_of_json_load(
+    window: int, indent: int | None, write: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(export, "WINDOW", window)
+    content = [
+        1.5e3,
+        -12,
+        'a\\"b\u00e9\U0001f600',
+        None,
+        True,
+        {"a": [1, {"b": "\n"}], "c": ""},
+        [],
+        [[]],
+        "]",
+        123456789,
+    ]
+    path = write(json.dumps(content, ensure_ascii=False, indent=indent))
+    assert list(read_array(path)) == content
+
+
+def test_a_byte_order_mark_blanks_and_an_empty_array(write: Any) -> None:
+    for content in (b"[]", b"\xef\xbb\xbf[]", b" [ ] \n\n", b"\xef\xbb\xbf\r\n[ \t]"):
+        assert read(write(content)) == []
+
+
+def test_a_task_larger_than_the_window(write: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(export, "WINDOW", 100)
+    units = read(write([task(1, annotation(1, 2, choose("a")), data={"text": "x" * 10_000}), task(2)]))
+    assert [one.id for one in units if isinstance(one, Unit)] == ["1", "2"]
+
+
+@pytest.mark.parametrize("cut", [1, 2, 25, 60, 100, 150, 199])
+def test_a_truncated_file_ends_at_the_byte_that_is_said(cut: int, write: Any) -> None:
+    whole = json.dumps([task(1, annotation(1, 2, choose("a"))), task(2, data={"text": "é\\u00e9"})]).encode()
+    with pytest.raises(DataNotTrusted, match=rf"at byte {cut}: the file is truncated"):
+        list(read_export(write(whole[:cut])))
+
+
+def test_no_truncation_of_an_export_goes_unseen(write: Any) -> None:
+    whole = json.dumps([task(1, annotation(1, 2, choose("é😀"))), task(2)], ensure_ascii=False).encode()
+    for cut in range(1, len(whole)):
+        with pytest.raises(DataNotTrusted):
+            list(read_export(write(whole[:cut])))
+
+
+@pytest.mark.parametrize(
+    ("content", "at"),
+    [
+        (b"[" + EMPTY + EMPTY + b"]", 26),
+        (b"[" + EMPTY + b",]", 27),
+        (b"[]x", 2),
+        (b"[" + EMPTY + b"][]", 27),
+        (b"[" + EMPTY + b',{"id":2 oops' + b" " * 3_000_000 + b"}]", 35),
+        ('["é",'.encode() + b'{"a":1 b}' + b" " * 99 + b"]", 13),
+    ],
+)
+def test_what_is_not_json_is_said_with_its_byte(content: bytes, at: int, write: Any) -> None:
+    with pytest.raises(DataNotTrusted, match=rf"at byte {at:,}\."):
+        list(read_export(write(content)))
+
+
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [
+        (b"[" + EMPTY + b',{"id":"\xff"}]', "not UTF-8"),
+        (b"[" + EMPTY + b"," + b"[" * 100_000 + b"]" * 100_000 + b"]", "nested too deeply"),
+        (b"[" + EMPTY + b',{"id":' + b"9" * 5000 + b"}]", "too many digits"),
+        (b"", "is empty"),
+        (b" \n ", "is empty"),
+    ],
+)
+def test_hostile_content_is_not_trusted(content: bytes, what: str, write: Any) -> None:
+    with pytest.raises(DataNotTrusted, match=what):
+        read(write(content))
+
+
+def test_of_a_key_given_twice_the_last_counts_as_everywhere_in_json(write: Any) -> None:
+    (unit,) = read(write(b'[{"id":1,"id":2,"annotations":[]}]'))
+    assert isinstance(unit, Unit)
+    assert unit.id == "2"
+
+
+MALFORMED = [
+    (5, "not an object"),
+    (None, "not an object"),
+    ({"annotations": []}, "no id"),
+    ({"id": None, "annotations": []}, "no id"),
+    ({"id": True, "annotations": []}, "no id"),
+    ({"id": 7, "annotations": None}, "annotations is null"),
+    ({"id": 7, "annotations": {}}, "annotations is not a list"),
+    ({"id": 7, "annotations": ["x"]}, "annotation 1 is not an object"),
+    ({"id": 7, "annotations": [{"id": 1}]}, "result is not a list"),
+    ({"id": 7, "annotations": [{"id": 1, "result": {}}]}, "result is not a list"),
+    ({"id": 7, "annotations": [{"id": 1, "result": [5]}]}, "instead of objects"),
+    ({"id": 7, "annotations": [{"id": 1, "result": [], "completed_by": [2]}]}, "completed_by"),
+    ({"id": 7, "annotations": [], "drafts": 5}, "drafts"),
+]
+
+
+@pytest.mark.parametrize(("bad", "reason"), MALFORMED)
+def test_a_malformed_task_is_skipped_with_its_reason_and_the_others_are_read(bad: Any, reason: str, write: Any) -> None:
+    first, skipped, last = read(write([task(1), bad, task(9)]))
+    assert isinstance(first, Unit)
+    assert isinstance(last, Unit)
+    assert isinstance(skipped, SkippedTask)
+    assert reason in skipped.reason
+    if isinstance(bad, dict) and bad.get("id") == 7:
+        assert skipped.unit == "7"
+
+
+def test_odd_values_inside_results_are_unreadable_and_stop_nothing(write: Any) -> None:
+    odd = [
+        {"type": ["x"], "from_name": {"a": 1}, "id": [], "value": 5},
+        {"type": "choices", "from_name": "a", "value": None},
+        {"type": "choices", "from_name": "b", "value": {"choices": {"k": 1}}},
+        {"type": "choices", "from_name": "c", "value": {"choices": [{"k": 1}]}},
+        {"type": "taxonomy", "from_name": "d", "value": {"taxonomy": [[["x"]]]}},
+        {"type": "datetime", "from_name": "e", "value": {"datetime": {"k": 1}}},
+        {},
+    ]
+    one = annotation(1, 2, odd, updated_at=5, created_at=[], updated_by={"a": 1}, lead_time="x", parent_prediction=3)
+    source = open_files(
+        [write([task(1, one, predictions=[5, {"id": 3, "result": [5, {"value": {"k": [1]}}]}], data=[])])]
+    )
+    collector = Collector(source.schema)
+    for unit in source.units:
+        assert isinstance(unit, Unit)
+        collector.add(unit)
+    table = collector.table()
+    assert {name: dict(one.left_out) for name, one in table.questions.items()} == {
+        "a": {"empty": 1},
+        **{name: {"unreadable": 1} for name in "bcde"},
+    }
+
+
+def test_a_lone_surrogate_can_be_written_again(write: Any) -> None:
+    content = json.dumps([task("\ud800", annotation(1, "\udfff", choose("\ud800x", name="s")))])
+    source = open_files([write(content)])
+    collector = Collector(source.schema)
+    for unit in source.units:
+        assert isinstance(unit, Unit)
+        collector.add(unit)
+    table = collector.table()
+    categories = table.questions["s"].ratings.codebook.categories
+    "".join([*table.unit_ids, *table.rater_ids, *categories]).encode()
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "message"),
+    [
+        (b'{"id":1,"annotations":[]}', "e.json", "single task"),
+        (b'{\n "id": 1,\n "annotations": []\n}', "e.json", "single task"),
+        (b'{\n "a": 1\n}', "e.json", "single JSON object"),
+        (b'[{"id":1,"annotator":1,"annotation_id":2,"sent":"pos"}]', "e.json", "JSON-MIN"),
+        (b"annotation_id,annotator,id,sent\n1,2,1,pos\n", "e.csv", "CSV export"),
+        (b'[{"id":"1","fields":{"text":"x"},"responses":{"q":[]}}]', "e.json", "Argilla"),
+        (b'{"id":"1","fields":{"text":"x"},"responses":{}}\n', "e.jsonl", "Argilla"),
+        (b"[1,2]", "e.json", "something else than tasks"),
+        (b'[{"a":1}]', "e.json", "unknown form"),
+        (b"<html></html>", "e.json", "unknown form"),
+        (b"PK\x03\x04rest", "e.json", "zip"),
+        (b"\x1f\x8brest", "e.json", "gzip"),
+        ("[]".encode("utf-16"), "e.json", "not UTF-8"),
+        (b"[\0]", "e.json", "not UTF-8"),
+    ],
+)
+def test_what_is_no_source_is_refused_by_name(content: bytes, name: str, message: str, write: Any) -> None:
+    with pytest.raises(FixConfiguration, match=message):
+        read(write(content, name))
+
+
+def test_a_missing_file_a_folder_and_no_file(tmp_path: Path) -> None:
+    for paths in ([tmp_path / "none.json"], [tmp_path], []):
+        with pytest.raises(FixConfiguration):
+            open_files(paths)
+
+
+def test_an_export_and_a_table_are_not_one_source(write: Any) -> None:
+    paths = [write([task(1)]), write("unit,rater,value\n", "t.csv")]
+    with pytest.raises(FixConfiguration, match="two sources"):
+        open_files(paths)
+    with pytest.raises(FixConfiguration, match="long table"):
+        open_files(paths[:1], columns={"unit": "id"})
+    with pytest.raises(FixConfiguration, match="Label Studio export"):
+        open_files(paths[1:], label_config="<View/>")
+
+
+def test_several_files_are_one_source(write: Any) -> None:
+    one = write([task(1, annotation(1, 2, choose("a")))], "one.json")
+    two = write([task(1, annotation(2, 3, choose("a"))), task(2)], "two.json")
+    assert [unit.id for unit in open_files([one, two]).units if isinstance(unit, Unit)] == ["1", "1", "2"]
+
+
+def test_the_garbage_collector_is_given_back(write: Any) -> None:
+    assert gc.isenabled()
+    path = write([task(1), task(2)])
+    reading = read_export(path)
+    next(reading)
+    assert not gc.isenabled()
+    reading.close()  # type: ignore[attr-defined]
+    assert gc.isenabled()
+    with pytest.raises(DataNotTrusted):
+        list(read_export(write(b"[", "open.json")))
+    assert gc.isenabled()
+    gc.disable()
+    try:
+        list(read_export(path))
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
