@@ -484,10 +484,11 @@ def _advice(question: QuestionReport, coefficient: str, value: float, case: _Cas
     """About how many more units would pass, and the sentence that says so."""
     threshold = case.rule.threshold
     more = units_more(statistic_of(question, coefficient), value, threshold, case.look + 1, case.seed)
-    advice = (
-        "no practical number of further units would settle it." if more is None else f"label about {more} more units."
-    )
-    return more, Obstacle("not_confident", f"The interval holds the threshold {threshold:g}: {advice}")
+    if more is None:
+        advice = f"No practical number of further units would show which side of {threshold:g} the raters are on."
+    else:
+        advice = f"Label about {more} more units to show on which side of {threshold:g} the raters are."
+    return more, Obstacle("not_confident", advice)
 
 
 def units_more(statistic: Statistic, value: float, threshold: float, look: int, seed: int) -> int | None:

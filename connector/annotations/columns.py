@@ -83,28 +83,31 @@ class AnnotationColumns:
         """Note these annotations of a unit; `why_not` gives their reason codes. Returns the first one's row."""
         first = len(self.ids)
         self._open_batch(unit, first, annotations)
-        self.ids += [one.id for one in annotations]
-        self.updated += [one.updated_at for one in annotations]
         rater_code = self.rater_code
-        for row, one in enumerate(annotations, first):
-            rater = one.rater
+        for one in annotations:
+            # unpacked once: this runs for every annotation of a source
+            ident, rater, _, status, _, updated, updated_by, marked, _, parent, prediction = one
+            self.ids.append(ident)
+            self.updated.append(updated)
             self.rater.append(-1 if rater is None else rater_code.setdefault(rater, len(rater_code)))
             self.reason.append(why_not(one))
-            if one.updated_by is not None and one.updated_by != rater:
+            by_other = updated_by is not None and updated_by != rater
+            if by_other or updated is None:
                 # a star moves updated_at as an edit does: another's touch says nothing about the rater's own time
-                self.created[row] = one.created_at
-                if one.status == "submitted":
-                    self.edited.append(row)
-            elif one.updated_at is None:
-                self.created[row] = one.created_at
-            if one.status == "submitted":
-                if one.ground_truth:
-                    self.marked.append(row)
-                if one.parent_annotation is not None:
-                    self.copied.append(row)
-                if one.parent_prediction is not None and _unchanged(one, unit):
-                    self.accepted.append(row)
+                self.created[len(self.ids) - 1] = one.created_at
+            if status == "submitted" and (by_other or marked or parent is not None or prediction is not None):
+                self._note_properties(len(self.ids) - 1, one, unit, by_other=by_other)
         return first
+
+    def _note_properties(self, row: int, one: Annotation, unit: Unit, *, by_other: bool) -> None:
+        if by_other:
+            self.edited.append(row)
+        if one.ground_truth:
+            self.marked.append(row)
+        if one.parent_annotation is not None:
+            self.copied.append(row)
+        if one.parent_prediction is not None and _unchanged(one, unit):
+            self.accepted.append(row)
 
     def time(self, row: int) -> float:
         """When the annotation's rater last worked on it, as far as the tool tells."""

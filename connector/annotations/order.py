@@ -21,12 +21,21 @@ def natural_key(identifier: str) -> tuple[int, int, str, str]:
 
 def natural_order(identifiers: Sequence[str]) -> Ints:
     """The order of `natural_key`, as positions."""
-    if len(identifiers) > 1000 and all(one.isascii() and one.isdigit() and len(one) < 19 for one in identifiers):
-        numbers = np.array(identifiers).astype(np.int64)
+    if _all_short_numbers(identifiers):
+        numbers = np.fromiter(map(int, identifiers), np.int64, len(identifiers))
         order = np.argsort(numbers, kind="stable").astype(np.int64)
         if (np.diff(numbers[order]) > 0).all():
             return order
+        # "1" and "01" are two ids
     return np.array(sorted(range(len(identifiers)), key=lambda place: natural_key(identifiers[place])), dtype=np.int64)
+
+
+def _all_short_numbers(identifiers: Sequence[str]) -> bool:
+    lengths = {len(one) for one in identifiers}
+    if not lengths or min(lengths) < 1 or max(lengths) > 18:
+        return False
+    together = "".join(identifiers)
+    return together.isascii() and together.isdigit()
 
 
 def when(text: str | None) -> float:

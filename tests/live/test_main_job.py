@@ -4,19 +4,18 @@ away."""
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from connector.demo.seed import Api, choice
 from connector.demo.servers import LabelStudioServer
+from tests.live.running import Run, fields, state
 from tests.live.support import SmallProject
 
 if TYPE_CHECKING:
@@ -31,62 +30,11 @@ ROWS = [
     [],
     ["no", "yes", "maybe"],
 ]
-PREFIX = "iaa_"
-
-
-class Run:
-    """`connector` in a folder of its own, with one configuration."""
-
-    def __init__(self, server: LabelStudioServer, project: int, folder: Path, **sections: Any) -> None:
-        self.folder = folder
-        self.environment = {
-            "PATH": os.environ["PATH"],
-            "HOME": str(folder),
-            "LABEL_STUDIO_API_KEY": server.token,
-            "PYTHONWARNINGS": "error::ResourceWarning",
-            "PYTHONPATH": str(Path(__file__).parents[2]),
-        }
-        settings = {"tool": "label_studio", "url": server.url, "api_key": "${LABEL_STUDIO_API_KEY}", "project": project}
-        (folder / "config.yaml").write_text(json.dumps({**settings, **sections}), encoding="utf-8")
-
-    def command(self, *arguments: str) -> list[str]:
-        return [sys.executable, "-m", "connector", *arguments]
-
-    def __call__(self, *arguments: str, code: int = 0) -> str:
-        done = subprocess.run(
-            self.command(*arguments), cwd=self.folder, env=self.environment, capture_output=True, text=True, check=False
-        )
-        assert done.returncode == code, done.stdout[-3000:] + done.stderr
-        assert "Traceback" not in done.stderr
-        assert self.environment["LABEL_STUDIO_API_KEY"] not in done.stdout + done.stderr
-        return done.stdout + done.stderr
 
 
 @pytest.fixture
 def run(label_studio: LabelStudioServer, tmp_path: Path) -> Callable[..., Run]:
-    return lambda made, **sections: Run(label_studio, made.id, tmp_path, **sections)
-
-
-def state(owner: Api, project: int) -> dict[str, Any]:
-    """What a removal must leave as it was: tasks with their annotations, views, description, columns."""
-    tasks = owner.call("GET", "/api/tasks", project=project, fields="all", page_size=1000, resolve_uri="false")["tasks"]
-    columns = owner.call("GET", "/api/dm/columns/", project=project)["columns"]
-    return {
-        "tasks": [
-            {key: task[key] for key in ("id", "data", "meta", "created_at", "overlap", "is_labeled")}
-            | {"annotations": [(a["id"], a["completed_by"], a["result"], a["updated_at"]) for a in task["annotations"]]}
-            for task in tasks
-        ],
-        "views": owner.call("GET", "/api/dm/views/", project=project),
-        "description": owner.call("GET", f"/api/projects/{project}/")["description"],
-        "columns": [column["id"] for column in columns],
-    }
-
-
-def fields(owner: Api, made: SmallProject) -> list[dict[str, Any]]:
-    tasks = owner.call("GET", "/api/tasks", project=made.id, fields="all", page_size=1000)["tasks"]
-    by_id = {task["id"]: task["data"] for task in tasks}
-    return [{k.removeprefix(PREFIX): v for k, v in by_id[id_].items() if k.startswith(PREFIX)} for id_ in made.task_ids]
+    return lambda made, **sections: Run(label_studio.url, label_studio.token, made.id, tmp_path, **sections)
 
 
 def test_scores_tags_and_the_tab_appear_follow_a_change_and_go_away(

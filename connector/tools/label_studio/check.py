@@ -62,8 +62,8 @@ def _seen(reader: Reader) -> Iterator[Finding]:
     if short:
         yield Finding(
             "warning",
-            f"{len(short)} of {len(rows.tasks)} tasks looked at hold fewer annotations than the server counts, such as task"
-            f" {short[0]}.",
+            f"{len(short)} of {len(rows.tasks)} tasks looked at hold fewer annotations than the server counts,"
+            f" such as task {short[0]}.",
             "The token may see only part of the annotations: use the token of somebody who sees all."
             " (The server's counter also drifts when two people submit at once.)",
         )

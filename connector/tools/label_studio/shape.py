@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -11,6 +13,8 @@ from connector.annotations.model import Annotation, Unit
 from connector.errors import DataNotTrusted, SkippedTask
 
 _NOTHING: Mapping[str, Any] = {}
+_new = tuple.__new__
+"""Makes a named tuple of a plain one, in half the time of its own constructor."""
 
 
 def unit_of(task: Any) -> Unit:
@@ -30,7 +34,7 @@ def unit_of(task: Any) -> Unit:
         annotations = _completions(task, unit)
     if type(annotations) is not list:
         raise SkippedTask(unit, f"annotations is not a list but {_type_name(annotations)}")
-    found = [_annotation(one, unit, place) for place, one in enumerate(annotations)]
+    found = [_annotation(one, unit) for one in annotations]
     if drafts := task.get("drafts"):
         found += _drafts(drafts, unit)
     predictions = task.get("predictions")
@@ -94,37 +98,44 @@ def _completions(task: Mapping[str, Any], unit: str) -> Any:
     )
 
 
-def _annotation(raw: Any, unit: str, place: int) -> Annotation:
+def _annotation(raw: Any, unit: str) -> Annotation:
+    # the busiest function of a read: what is nearly always so is tested in place, and calls are for the rest
     if type(raw) is not dict:
-        raise SkippedTask(unit, f"annotation {place + 1} is not an object but {_type_name(raw)}")
+        raise SkippedTask(unit, f"an annotation is not an object but {_type_name(raw)}")
     get = raw.get
+    result = get("result")
+    if type(result) is not list:
+        raise SkippedTask(unit, f"an annotation's result is not a list but {_type_name(result)}")
+    for part in result:
+        if type(part) is not dict:
+            raise SkippedTask(unit, f"an annotation's result holds {_type_name(part)} instead of objects")
     by = get("completed_by")
     updated_by = get("updated_by")
     parent, prediction = get("parent_annotation"), get("parent_prediction")
     one = get("id")
-    made = get("created_at")
-    return Annotation(
-        str(one) if type(one) is int else identifier(one) or f"{unit}/{place + 1}",
-        str(by) if type(by) is int else rater_of(by, unit),
-        _result(get("result"), unit),
-        "cancelled" if get("was_cancelled") or get("skipped") else "submitted",
-        made if type(made) is str else timestamp(made),
-        timestamp(get("updated_at")),
-        None if updated_by is None else rater_of(updated_by, unit),
-        bool(get("ground_truth")),
-        _seconds(get("lead_time")),
-        None if parent is None else identifier(parent),
-        None if prediction is None else identifier(prediction),
+    made, updated, seconds = get("created_at"), get("updated_at"), get("lead_time")
+    return _new(
+        Annotation,
+        (
+            str(one) if type(one) is int else identifier(one) or _made_up_id(raw),
+            str(by) if type(by) is int else rater_of(by, unit),
+            result,
+            "cancelled" if get("was_cancelled") or get("skipped") else "submitted",
+            made if type(made) is str else timestamp(made),
+            updated if type(updated) is str else timestamp(updated),
+            None if updated_by is None else rater_of(updated_by, unit),
+            bool(get("ground_truth")),
+            seconds if type(seconds) is float else _seconds(seconds),
+            None if parent is None else identifier(parent),
+            None if prediction is None else identifier(prediction),
+        ),
     )
 
 
-def _result(raw: Any, unit: str) -> Sequence[Any]:
-    if type(raw) is not list:
-        raise SkippedTask(unit, f"an annotation's result is not a list but {_type_name(raw)}")
-    for one in raw:
-        if type(one) is not dict:
-            raise SkippedTask(unit, f"an annotation's result holds {_type_name(one)} instead of objects")
-    return raw
+def _made_up_id(raw: Any) -> str:
+    """An annotation without an id is known by its content, so that its copies are one and its place says nothing."""
+    content = json.dumps(raw, sort_keys=True, default=str)
+    return f"content:{hashlib.sha256(content.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
 
 
 def _drafts(raw: Any, unit: str) -> Iterable[Annotation]:
@@ -153,7 +164,7 @@ def _count(raw: Any) -> int | None:
 
 
 def _seconds(raw: Any) -> float | None:
-    return float(raw) if type(raw) is float or (type(raw) is int and abs(raw) < 1e15) else None
+    return float(raw) if type(raw) is int and abs(raw) < 1e15 else None
 
 
 def _type_name(raw: Any) -> str:

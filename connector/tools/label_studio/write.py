@@ -24,7 +24,7 @@ PATCHES = 100
 """Tasks whose data are read together before they are patched one by one."""
 
 START, END = "[agreement-connector] ", " [/agreement-connector]"
-_LINE = re.compile(r"(?:\r?\n\r?\n)?\[agreement-connector\] [^\r\n]*? \[/agreement-connector\]")
+_LINE = re.compile(r"(?:\n\n|\r\n\r\n)?\[agreement-connector\] [^\r\n]*? \[/agreement-connector\]")
 MARK = "agreement_connector"
 """The key of a tab's own data that says it is ours; the interface drops it when a person changes the tab."""
 

@@ -237,10 +237,10 @@ def test_confident_says_about_how_many_more() -> None:
     decision = gate(batch(435, 65), rule="confident")
     more = decision.deciding.units_more
     assert more is not None
-    assert f"about {more} more" in decision.messages[0]
+    assert f"about {more} more units" in decision.messages[0]
     hopeless = gate(batch(424, 76), rule="confident")
     assert (hopeless.verdict, hopeless.deciding.units_more) == ("UNDECIDED", None)
-    assert "no practical number" in hopeless.messages[0]
+    assert "No practical number" in hopeless.messages[0]
 
 
 def test_units_more_reaches_the_published_number() -> None:

@@ -154,6 +154,9 @@ def test_wrong_columns_are_refused(columns: Any, said: str) -> None:
         ([["a", "b"], ["a"]], "row 1 has 1 cells"),
         (np.array([[1.0, np.inf]]), "infinite"),
         (np.array([1.0, 2.0]), "two dimensions"),
+        (np.array(["a", "b"]), "two dimensions"),
+        (["ab", "cd"], "row 0 is not a row"),
+        ([1, 2], "row 0 is not a row"),
     ],
 )
 def test_wrong_tables_are_refused(data: Any, said: str) -> None:
@@ -161,6 +164,22 @@ def test_wrong_tables_are_refused(data: Any, said: str) -> None:
         Ratings.from_wide(data)
     with pytest.raises(ValueError, match=said):
         krippendorff_alpha(data)
+
+
+@pytest.mark.parametrize("ids", [["a", "a"], ["a"], ["a", "b", "c"]])
+def test_ids_that_do_not_name_each_row_are_refused(ids: list[str]) -> None:
+    with pytest.raises(InvalidRatings, match="unit_ids"):
+        Ratings.from_wide([[1, 2], [1, 1]], unit_ids=ids)
+    if len(ids) < 3:
+        with pytest.raises(InvalidRatings, match="unit"):
+            Ratings.from_codes([0, 1], [0, 0], [0, 0], unit_ids=ids)
+
+
+def test_tables_of_objects_and_of_text() -> None:
+    rows = [["x", None], ["x", "y"]]
+    expected = Ratings.from_wide(rows).wide()
+    assert Ratings.from_wide(np.array(rows, dtype=object)).wide() == expected
+    assert Ratings.from_wide(np.array([["x", ""], ["x", "y"]])).wide() == expected
 
 
 def test_restriction_to_a_batch_keeps_its_order_and_unrated_units() -> None:

@@ -129,7 +129,6 @@ def test_a_refused_personal_token_says_so(server: RecordedLabelStudio) -> None:
 
 
 def test_an_access_token_given_as_key_works_and_its_refusal_says_what_it_is(server: RecordedLabelStudio) -> None:
-    server._refresh_for_tests = None  # type: ignore[attr-defined]
     access = "eyJhbGciOiJIUzI1NiJ9.eyJ0b2tlbl90eXBlIjogImFjY2VzcyJ9.sig"
     server._access[access] = 1
     client = Client(server.url, access)

@@ -128,7 +128,7 @@ MALFORMED = [
     ({"id": True, "annotations": []}, "no id"),
     ({"id": 7, "annotations": None}, "annotations is null"),
     ({"id": 7, "annotations": {}}, "annotations is not a list"),
-    ({"id": 7, "annotations": ["x"]}, "annotation 1 is not an object"),
+    ({"id": 7, "annotations": ["x"]}, "an annotation is not an object"),
     ({"id": 7, "annotations": [{"id": 1}]}, "result is not a list"),
     ({"id": 7, "annotations": [{"id": 1, "result": {}}]}, "result is not a list"),
     ({"id": 7, "annotations": [{"id": 1, "result": [5]}]}, "instead of objects"),

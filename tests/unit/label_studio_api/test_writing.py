@@ -1,0 +1,340 @@
+"""Fields, tab and summary: only what was asked, only where it is ours, and checked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import assume, example, given
+from hypothesis import strategies as st
+
+from connector.tools.base import ClearFields, PutSummary, PutView, RemoveSummary, RemoveView, SetField
+from connector.tools.label_studio import write
+from connector.tools.label_studio.tool import LabelStudio
+from connector.tools.label_studio.write import END, START, summary_of, without_summary
+from tests.contract.label_studio_world import TASKS, RecordedWorld
+from tests.contract.recorded_label_studio import Answer, RecordedLabelStudio, Request
+
+VIEW = PutView("Conflicts", "iaa_status", "conflict", "iaa_agreement", ("iaa_agreement", "iaa_raters", "iaa_status"))
+
+
+def sent(server: RecordedLabelStudio, method: str, path: str) -> list[Any]:
+    return [request.body for request in server.log if request.method == method and request.path.startswith(path)]
+
+
+# Fields
+
+
+def test_equal_values_go_in_one_call(server: RecordedLabelStudio, tool: LabelStudio, ids: list[str]) -> None:
+    tool.apply(SetField("iaa_agreement", 0.5, tuple(ids)))
+    (body,) = sent(server, "POST", "/api/dm/actions")
+    assert body["selectedItems"] == {"all": False, "included": [int(one) for one in ids]}
+    assert (body["value_name"], body["value_type"], body["value"]) == ("iaa_agreement", "Number", 0.5)
+
+
+def test_many_tasks_go_in_small_groups(
+    server: RecordedLabelStudio, tool: LabelStudio, ids: list[str], monkeypatch: Any
+) -> None:
+    monkeypatch.setattr(write, "BULK", 3)
+    receipt = tool.apply(SetField("iaa_status", "agreed", tuple(ids)))
+    groups = [body["selectedItems"]["included"] for body in sent(server, "POST", "/api/dm/actions")]
+    assert [len(group) for group in groups] == [3, 3, 2]
+    assert receipt.written == tuple(ids)
+
+
+@pytest.mark.parametrize("units", [(), ("no number",), ("",), ("-5",), ("٣",), ("1.0",)])
+def test_an_empty_list_of_tasks_is_never_sent(
+    server: RecordedLabelStudio, world: RecordedWorld, tool: LabelStudio, units: tuple[str, ...]
+) -> None:
+    """To the server it means every task of the project."""
+    before = world.state()
+    receipt = tool.apply(SetField("iaa_status", "conflict", units))
+    assert (receipt.written, receipt.missing, receipt.failed) == ((), units, None)
+    assert sent(server, "POST", "/api/dm/actions") == []
+    assert world.state() == before
+
+
+def test_a_unit_named_twice_is_no_shortfall(tool: LabelStudio, ids: list[str]) -> None:
+    receipt = tool.apply(SetField("iaa_status", "agreed", (ids[0], ids[0], ids[1])))
+    assert (receipt.written, receipt.missing, receipt.failed) == (tuple(ids[:2]), (), None)
+
+
+def test_a_server_that_stores_nothing_is_found_out(
+    server: RecordedLabelStudio, tool: LabelStudio, ids: list[str]
+) -> None:
+    """LS-19: it answers with the right count, and the value is not there when read back."""
+
+    def drop(request: Request) -> Answer | None:
+        if request.path == "/api/dm/actions":
+            return Answer(200, {"detail": f"Updated {len(request.body['selectedItems']['included'])} tasks"})
+        return None
+
+    with server.failing(drop):
+        receipt = tool.apply(SetField("iaa_agreement", 0.5, tuple(ids)))
+    assert receipt.failed is not None
+    assert "read back" in receipt.failed
+
+
+def test_a_server_that_stores_on_some_only_is_found_out(
+    server: RecordedLabelStudio, tool: LabelStudio, ids: list[str]
+) -> None:
+    """All tasks exist, and yet it says it updated fewer."""
+
+    def some(request: Request) -> Answer | None:
+        if request.path == "/api/dm/actions":
+            request.body["selectedItems"]["included"] = request.body["selectedItems"]["included"][:3]
+        return None
+
+    with server.failing(some):
+        receipt = tool.apply(SetField("iaa_agreement", 0.5, tuple(ids)))
+    assert receipt.failed is not None
+    assert "5 tasks that exist" in receipt.failed
+    assert receipt.written == ()
+
+
+@pytest.mark.parametrize("detail", ["Updated 99 tasks", "done", None])
+def test_an_answer_that_cannot_be_right_raises(
+    server: RecordedLabelStudio, tool: LabelStudio, ids: list[str], detail: str | None
+) -> None:
+    def lie(request: Request) -> Answer | None:
+        return Answer(200, {"detail": detail}) if request.path == "/api/dm/actions" else None
+
+    from connector.errors import UnexpectedAnswer
+
+    with server.failing(lie), pytest.raises(UnexpectedAnswer):
+        tool.apply(SetField("iaa_agreement", 0.5, tuple(ids)))
+
+
+def test_what_was_written_before_a_refusal_is_told(
+    server: RecordedLabelStudio, tool: LabelStudio, ids: list[str], monkeypatch: Any
+) -> None:
+    monkeypatch.setattr(write, "BULK", 3)
+    calls: list[Request] = []
+
+    def second(request: Request) -> Answer | None:
+        if request.path != "/api/dm/actions":
+            return None
+        calls.append(request)
+        return Answer(500, {"detail": "database is locked"}) if len(calls) == 2 else None
+
+    with server.failing(second):
+        receipt = tool.apply(SetField("iaa_status", "agreed", tuple(ids)))
+    assert receipt.written == tuple(ids[:3])
+    assert receipt.failed is not None
+    assert "database is locked" in receipt.failed
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        Answer(404, {"detail": "Not found."}),
+        Answer(404, "<html>", "text/html"),
+        Answer(405, {"detail": "Method not allowed"}),
+        Answer(403, {"detail": "Action is not allowed for the current user: add_data_field"}),
+        Answer(500, {"detail": "Can't find 'add_data_field' in registered actions"}),
+    ],
+)
+def test_without_the_bulk_action_fields_are_merged_and_patched(
+    server: RecordedLabelStudio, world: RecordedWorld, tool: LabelStudio, ids: list[str], refusal: Answer
+) -> None:
+    """LS-20: the whole data object and nothing else of the task; the other keys stay."""
+    with server.failing(lambda request: refusal if request.path == "/api/dm/actions" else None):
+        receipt = tool.apply(SetField("iaa_agreement", 0.5, (ids[0], "999")))
+        assert (receipt.written, receipt.missing, receipt.failed) == ((ids[0],), ("999",), None)
+        tool.apply(SetField("iaa_status", "agreed", (ids[0],)))
+    assert sent(server, "PATCH", "/api/tasks/") == [
+        {"data": {"text": "text 0", "iaa": 0, "iaa_agreement": 0.5}},
+        {"data": {"text": "text 0", "iaa": 0, "iaa_agreement": 0.5, "iaa_status": "agreed"}},
+    ]
+    # Once refused, the action is not tried again.
+    assert len(sent(server, "POST", "/api/dm/actions")) == 1
+    assert world.content(ids[0])["text"] == "text 0"
+
+
+@pytest.mark.parametrize("data", ["a string", ["a", "list"], None, 3])
+@pytest.mark.parametrize("bulk", [True, False])
+def test_data_that_is_no_object_is_never_patched(
+    server: RecordedLabelStudio, tool: LabelStudio, ids: list[str], data: Any, bulk: bool
+) -> None:
+    """LS-20: such a PATCH is stored and breaks the project's listing for good."""
+    server.has_bulk_action = False
+    server.tasks[int(ids[0])]["data"] = data
+    op = SetField("iaa_agreement", 0.5, (ids[0], ids[1])) if bulk else ClearFields(("text",), (ids[0], ids[1]))
+    receipt = tool.apply(op)
+    assert receipt.failed is not None
+    assert f"task {ids[0]}" in receipt.failed
+    assert all(isinstance(body["data"], dict) for body in sent(server, "PATCH", "/api/tasks/"))
+    assert server.tasks[int(ids[0])]["data"] == data
+
+
+def test_clearing_patches_only_tasks_that_hold_the_field(
+    server: RecordedLabelStudio, tool: LabelStudio, ids: list[str]
+) -> None:
+    tool.apply(SetField("iaa_agreement", 0.5, tuple(ids[:2])))
+    receipt = tool.apply(ClearFields(("iaa_agreement",), tuple(ids)))
+    assert receipt.written == tuple(ids)
+    assert len(sent(server, "PATCH", "/api/tasks/")) == 2
+
+
+def test_clearing_goes_on_after_one_refusal(server: RecordedLabelStudio, tool: LabelStudio, ids: list[str]) -> None:
+    tool.apply(SetField("iaa_agreement", 0.5, tuple(ids)))
+    broken = f"/api/tasks/{ids[2]}/"
+
+    def refuse(request: Request) -> Answer | None:
+        return Answer(500, {"detail": "no"}) if (request.method, request.path) == ("PATCH", broken) else None
+
+    with server.failing(refuse):
+        receipt = tool.apply(ClearFields(("iaa_agreement",), tuple(ids)))
+    assert len(receipt.written) == TASKS - 1
+    assert receipt.failed is not None
+    assert tool.apply(ClearFields(("iaa_agreement",), tuple(ids))).failed is None
+
+
+# The tab
+
+
+def test_the_tab_shows_conflicts_worst_first_sorted_as_numbers(server: RecordedLabelStudio, tool: LabelStudio) -> None:
+    receipt = tool.apply(VIEW)
+    data = server.views[int(receipt.remote["view"])]["data"]
+    (item,) = data["filters"]["items"]
+    assert item == {
+        "filter": "filter:tasks:data.iaa_status",
+        "operator": "equal",
+        "type": "String",
+        "value": "conflict",
+    }
+    assert data["ordering"] == ["tasks:data.iaa_agreement"]
+    assert data["columnsDisplayType"] == {"tasks:data.iaa_agreement": "Number", "tasks:data.iaa_raters": "Number"}
+
+
+def test_the_first_tab_of_a_project_is_not_ours(server: RecordedLabelStudio, tool: LabelStudio) -> None:
+    receipt = tool.apply(VIEW)
+    assert [view["data"]["title"] for view in server.views.values()] == ["Default", "Conflicts"]
+    tool.apply(RemoveView(receipt.remote["default_view"]))
+    assert server.views == {}
+
+
+def owners_tab(world: RecordedWorld, **data: Any) -> int:
+    body = {"project": int(world.project), "data": {"title": "Mine", **data}}
+    return int(world.api("POST", "/api/dm/views/", body)["id"])
+
+
+def test_no_default_tab_where_the_owner_has_one(
+    server: RecordedLabelStudio, world: RecordedWorld, tool: LabelStudio
+) -> None:
+    mine = owners_tab(world)
+    receipt = tool.apply(VIEW)
+    assert "default_view" not in receipt.remote
+    tool.apply(RemoveView())
+    assert list(server.views) == [mine]
+
+
+@pytest.mark.parametrize("status", ["agreed", "majority"])
+def test_an_owners_tab_on_our_field_is_the_owners(
+    server: RecordedLabelStudio, world: RecordedWorld, tool: LabelStudio, status: str
+) -> None:
+    item = {"filter": "filter:tasks:data.iaa_status", "operator": "equal", "type": "String", "value": status}
+    mine = owners_tab(world, filters={"conjunction": "and", "items": [item]})
+    assert "view" not in tool.find_ours()
+    tool.apply(VIEW)
+    tool.apply(RemoveView())
+    assert list(server.views) == [mine]
+
+
+def test_a_tab_that_a_person_changed_is_left_as_it_is(server: RecordedLabelStudio, tool: LabelStudio) -> None:
+    """The interface saves a tab without keys it does not know, our mark among them."""
+    number = int(tool.apply(VIEW).remote["view"])
+    data = server.views[number]["data"]
+    del data[write.MARK]
+    data.update(title="Streitfälle", ordering=["-tasks:data.iaa_agreement"], columnsWidth={"tasks:id": 60})
+    before = dict(data)
+    assert tool.apply(VIEW).remote["view"] == str(number)
+    assert server.views[number]["data"] == before
+    assert tool.find_ours()["view"] == str(number)
+    tool.apply(RemoveView())
+    assert server.views == {}
+
+
+def test_a_tab_of_ours_follows_a_new_version(server: RecordedLabelStudio, tool: LabelStudio) -> None:
+    number = int(tool.apply(VIEW).remote["view"])
+    tool.apply(PutView("Conflicts", "iaa_status", "conflict", "iaa_agreement", (*VIEW.columns, "iaa_consensus")))
+    assert len(server.views) == 2
+    assert "tasks:data.iaa_consensus" in server.views[number]["data"]["columnsDisplayType"]
+
+
+def test_a_default_tab_that_somebody_set_up_is_kept(server: RecordedLabelStudio, tool: LabelStudio) -> None:
+    receipt = tool.apply(VIEW)
+    default = int(receipt.remote["default_view"])
+    server.views[default]["data"] = {"title": "Default", "ordering": ["tasks:id"]}
+    tool.apply(RemoveView(str(default)))
+    assert list(server.views) == [default]
+
+
+def test_a_default_tab_beside_later_ones_is_kept(
+    server: RecordedLabelStudio, world: RecordedWorld, tool: LabelStudio
+) -> None:
+    receipt = tool.apply(VIEW)
+    mine = owners_tab(world)
+    tool.apply(RemoveView(receipt.remote["default_view"]))
+    assert list(server.views) == [int(receipt.remote["default_view"]), mine]
+
+
+# The summary
+
+
+WORDS = st.text(st.characters(codec="utf-8"), max_size=60)
+
+
+def put(before: str, text: str) -> str:
+    """What the description would be, without a server."""
+    line = START + write._one_line(text) + END
+    found = write._LINE.search(before)
+    assert found is None
+    return f"{before}\n\n{line}" if before else line
+
+
+@given(WORDS, WORDS)
+@example("", "x")
+@example("ends with a break\n", "x")
+@example("[agreement-connector] ", "x")
+@example("a [/agreement-connector] b", "[agreement-connector] [/agreement-connector]")
+@example("\r\n\r\n", "</b> & <script>")
+@example("\r", "x")
+@example("a\r\n\r", "x")
+def test_whatever_the_owner_wrote_comes_back_byte_for_byte(words: str, text: str) -> None:
+    assume(without_summary(words) == words)
+    full = put(words, text)
+    assert without_summary(full) == words
+    assert not set("<>&\r\n") & set(summary_of(full) or "")
+
+
+def test_words_added_after_our_line_stay(server: RecordedLabelStudio, world: RecordedWorld, tool: LabelStudio) -> None:
+    world.describe("Before.")
+    tool.apply(PutSummary("alpha .6"))
+    now = server.projects[int(world.project)]
+    now["description"] += "\nAfter."
+    tool.apply(PutSummary("alpha .7"))
+    assert now["description"] == f"Before.\n\n{START}alpha .7{END}\nAfter."
+    tool.apply(RemoveSummary())
+    assert now["description"] == "Before.\nAfter."
+
+
+def test_an_unchanged_summary_writes_nothing(server: RecordedLabelStudio, tool: LabelStudio) -> None:
+    tool.apply(PutSummary("alpha .6"))
+    writes = len(sent(server, "PATCH", "/api/projects/"))
+    tool.apply(PutSummary("alpha .6"))
+    assert len(sent(server, "PATCH", "/api/projects/")) == writes
+
+
+def test_only_the_description_is_sent(server: RecordedLabelStudio, tool: LabelStudio) -> None:
+    tool.apply(PutSummary("alpha .6"))
+    (body,) = sent(server, "PATCH", "/api/projects/")
+    assert set(body) == {"description"}
+
+
+def test_a_project_without_a_description(server: RecordedLabelStudio, world: RecordedWorld, tool: LabelStudio) -> None:
+    server.projects[int(world.project)]["description"] = None
+    tool.apply(RemoveSummary())
+    assert server.projects[int(world.project)]["description"] is None
+    tool.apply(PutSummary("alpha .6"))
+    assert tool.find_ours()["summary"] == "alpha .6"
