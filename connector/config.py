@@ -298,8 +298,14 @@ class Settings(_Section):
     def source(self) -> ToolSource | FileSource:
         """The source to read, its file relative to the configuration already resolved.
 
-        Raises FixConfiguration where none is named, or several are.
+        Raises FixConfiguration where none is named, or several are, or a key that belongs to several is set.
         """
+        if self.unit_key is not None or self.raters.map:
+            raise FixConfiguration(
+                f"{_file(self._path)} sets {'raters.map' if self.unit_key is None else 'unit_key'}, which joins several"
+                " sources; several at once cannot be read yet.",
+                "Take it out.",
+            )
         if len(self.sources) > 1:
             raise FixConfiguration(
                 f"{_file(self._path)} names {len(self.sources)} sources; several at once cannot be read yet.",

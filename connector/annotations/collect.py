@@ -108,7 +108,8 @@ class Collector:
     """Takes units one by one, in any order and any number of times, and gives the table of what they hold.
 
     Memory is a few machine words per annotation. A unit that comes again is merged annotation by annotation, each in
-    its newest state.
+    its newest state. `choices` are settings by question; `default` is for the other questions, where it goes with
+    their kind.
     """
 
     def __init__(
@@ -166,14 +167,15 @@ class Collector:
         not_measured: list[NotMeasured] = []
         unanswered: list[str] = []
         lacking = {reason: np.zeros(settled.n, dtype=np.bool_) for reason in ANSWER_REASONS}
+        settings_of = self._settings_of(questions)
         for name, question in questions.items():
-            if question.not_measured is not None or question.kind not in KINDS:
+            if not _is_measured(question):
                 not_measured.append(NotMeasured(name, question.kind, question.not_measured or NOT_MEASURED_YET))
                 continue
             column = self._answers.get(name) or AnswerColumn()
             if not column.rows and not question.inferred:
                 unanswered.append(name)
-            settings = self._choices.get(name, self._default)
+            settings = settings_of[name]
             tabulation = Tabulation(resolve(question, settings), settings, column, settled)
             tables[name] = tabulation.table()
             for reason, mask in tabulation.missing.items():
@@ -212,12 +214,34 @@ class Collector:
             return CODE["ground_truth"]
         return COUNTS
 
+    def _settings_of(self, questions: Mapping[str, Question]) -> dict[str, QuestionSettings | None]:
+        """Each measured question's own settings, else the default ones where they go with its kind."""
+        found = {name: self._choices.get(name) for name, question in questions.items() if _is_measured(question)}
+        if self._default is None:
+            return found
+        refusals = []
+        others = [name for name in found if name not in self._choices]
+        for name in others:
+            try:
+                resolve(questions[name], self._default)
+            except FixConfiguration as refusal:
+                refusals.append(refusal)
+            else:
+                found[name] = self._default
+        if others and len(refusals) == len(others):
+            raise refusals[0]
+        return found
+
     def _check_names(self, questions: Mapping[str, Question]) -> None:
         for name in self._choices:
             if questions and name not in questions:
                 near = difflib.get_close_matches(name, questions, 1)
                 hint = f"Did you mean '{near[0]}'?" if near else f"There are: {', '.join(sorted(questions))}."
                 raise FixConfiguration(f"The settings name a question '{name}' that the source does not have.", hint)
+
+
+def _is_measured(question: Question) -> bool:
+    return question.not_measured is None and question.kind in KINDS
 
 
 def _by_itself(one: Annotation) -> int:

@@ -37,15 +37,11 @@ def slugs(questions: Iterable[str]) -> dict[str, str]:
 def field_names(questions: Iterable[str], *, prefix: str, scores: bool, majority: bool) -> tuple[str, ...]:
     """Every field that `desired_fields` may write for these questions, in reading order."""
     ends = [f"_{slug}" for slug in slugs(questions).values()]
-    kinds = (
-        STATUS,
-        *((AGREEMENT, CONSENSUS) if scores else ()),
-        *((MAJORITY,) if majority else ()),
-        *((RATERS,) if scores else ()),
-    )
+    label = (MAJORITY,) if majority else ()
+    kinds = (STATUS, AGREEMENT, CONSENSUS, *label, RATERS) if scores else label
     if len(ends) == 1:
         return tuple(prefix + kind for kind in kinds)
-    bare = (STATUS, AGREEMENT) if scores else (STATUS,)
+    bare = (STATUS, AGREEMENT) if scores else ()
     return (*(prefix + kind for kind in bare), *(prefix + kind + end for end in ends for kind in kinds))
 
 
@@ -89,17 +85,16 @@ def desired_fields(
         for place, unit in enumerate(units.unit_ids):
             count, status = units.n_ratings[place], units.status[place]
             if scores:
+                _put(fields[prefix + STATUS + end], unit, status)
                 fields[prefix + RATERS + end][unit] = float(count)
                 if count >= 2:
                     _put(fields[prefix + AGREEMENT + end], unit, units.agreement[place])
                     _put(fields[prefix + CONSENSUS + end], unit, units.top_share[place])
             if majority and count >= required_ratings and units.majority[place] is not None:
                 fields[prefix + MAJORITY + end][unit] = text_of(units.majority[place], question.kind)
-            _put(fields[prefix + STATUS + end], unit, status)
-    if several:
+    if several and scores:
         fields[prefix + STATUS] = _worst_status(fields, prefix)
-        if scores:
-            fields[prefix + AGREEMENT] = _lowest_agreement(fields, prefix)
+        fields[prefix + AGREEMENT] = _lowest_agreement(fields, prefix)
     return {field: values for field, values in fields.items() if values}
 
 

@@ -203,13 +203,13 @@ _REVIEW_OFF = """\
 review: null ## a section here makes review tasks of the conflicts:
 # review:
 #   project: null ## Label Studio: review project's id or title; null: a new one. Argilla: workspace
-#   limit: null ## at most so many open review tasks; null: all conflicts
+#   limit: null ## at most so many review tasks in all; null: every conflict
 #   raters: pseudonymous ## how the votes are signed: pseudonymous or named"""
 
 _REVIEW_ON = """\
 review: ## review tasks of the conflicts; null: none
   {place}: {value} ## Label Studio: review project's id or title; null: a new one. Argilla: workspace
-  limit: null ## at most so many open review tasks; null: all conflicts
+  limit: null ## at most so many review tasks in all; null: every conflict
   raters: pseudonymous ## how the votes are signed: pseudonymous or named"""
 
 _TEMPLATE = """\
@@ -247,9 +247,9 @@ conflict:
 
 push:
   prefix: iaa_ ## begins the name of every field we write into the tool
-  scores: true ## agreement, share of the top label, number of ratings and status
+  scores: true ## status, agreement, share of the top label, number of ratings
   majority: complete ## the commonest label: on units with all their ratings (complete), or off
-  view: true ## a tab with the conflicts, worst first
+  view: true ## a tab with the conflicts, worst first (needs scores)
   summary: true ## one line in the project's description
 
 {review}

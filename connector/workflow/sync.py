@@ -169,14 +169,14 @@ def _reviews(settings: Settings, measured: Measured, ledger: dict[str, dict[str,
 
 def _view(settings: Settings, measured: Measured, ledger: dict[str, dict[str, object]]) -> list[WriteOp]:
     push = settings.push
-    if not push.view:
+    if not (push.view and push.scores):
         default = ledger.get(DEFAULT_VIEW, {}).get("")
         return [RemoveView(None if default is None else str(default))] if VIEW in ledger else []
     columns = field_names(
         measured.report.questions, prefix=push.prefix, scores=push.scores, majority=push.majority == "complete"
     )
     status = push.prefix + STATUS
-    view = PutView(VIEW_TITLE, status, "conflict", push.prefix + AGREEMENT if push.scores else status, columns)
+    view = PutView(VIEW_TITLE, status, "conflict", push.prefix + AGREEMENT, columns)
     there = ledger.get(VIEW, {"": ()})[""]  # None: found in the tool by a store that did not make it, and left as it is
     return [] if there is None or there == view_value(view) else [view]
 

@@ -258,6 +258,17 @@ class TestSettings:
         with pytest.raises(FixConfiguration, match="Did you mean 'sentiment'"):
             collected([], Given(Question("sentiment", "choice")), sentimant=QuestionChoice())
 
+    def test_a_default_is_for_the_questions_it_goes_with(self) -> None:
+        schema = Given(Question("one", "choice"), Question("many", "choices"), Question("text", "textarea"))
+        table = Collector(schema, default=QuestionChoice(distance="jaccard")).table()
+        found = {name: one.question.distance for name, one in table.questions.items()}
+        assert found == {"one": "nominal", "many": "jaccard"}
+        with pytest.raises(FixConfiguration, match="no level 'cardinal'"):
+            Collector(schema, default=QuestionChoice(level="cardinal")).table()
+        own = {"many": QuestionChoice(distance="masi")}
+        with pytest.raises(FixConfiguration, match="no distance 'jaccard'"):
+            Collector(schema, None, own, QuestionChoice(distance="jaccard")).table()
+
     @pytest.mark.parametrize(
         ("by", "value"),
         [

@@ -1,0 +1,110 @@
+"""The fields on each unit: names that the tool can filter, values out of the report, and whose they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from connector.agreement.ratings import Ratings
+from connector.agreement.report import AgreementReport, QuestionRatings, assess
+from connector.workflow.fields import desired_fields, field_names, foreign_field, our_fields, slugs
+
+
+def report(*questions: tuple[str, Sequence[Sequence[str | None]]]) -> AgreementReport:
+    return assess(
+        [
+            QuestionRatings(
+                name,
+                "choice",
+                Ratings.from_wide(
+                    rows,
+                    unit_ids=[str(n) for n in range(1, len(rows) + 1)],
+                    rater_ids=["r1", "r2", "r3"][: len(rows[0])],
+                ),
+            )
+            for name, rows in questions
+        ],
+        confidence=None,
+    )
+
+
+def test_slugs_are_lower_case_without_double_underscores_and_never_clash() -> None:
+    names = ["Sentiment", "sentiment", "Topics & more", "__x__", "感情", "気分", "sentiment 2", "q"]
+    assert list(slugs(names).values()) == [
+        "sentiment", "sentiment_2", "topics_more", "x", "q", "q_2", "sentiment_2_2", "q_3",
+    ]  # fmt: skip
+
+
+def test_one_question_has_the_bare_names() -> None:
+    fields = desired_fields(
+        report(("s", [["a", "a", "b"], ["a", None, None], ["a", "b", None]])),
+        prefix="iaa_", required_ratings=2, scores=True, majority=True,
+    )  # fmt: skip
+    assert fields == {
+        "iaa_status": {"1": "majority", "2": "single", "3": "conflict"},
+        "iaa_raters": {"1": 3.0, "2": 1.0, "3": 2.0},
+        "iaa_agreement": {"1": 0.3333, "3": 0.0},
+        "iaa_consensus": {"1": 0.6667, "3": 0.5},
+        "iaa_majority": {"1": "a"},
+    }
+
+
+def test_the_majority_waits_for_all_required_ratings() -> None:
+    fields = desired_fields(
+        report(("s", [["a", "a", "a"], ["a", "a", None]])),
+        prefix="iaa_",
+        required_ratings=3,
+        scores=True,
+        majority=True,
+    )
+    assert fields["iaa_majority"] == {"1": "a"}
+
+
+def test_of_several_questions_the_bare_fields_are_the_worst() -> None:
+    fields = desired_fields(
+        report(("one", [["a", "a"], ["a", "b"], ["a", None], [None, None]]), ("two", [["x", "x"], ["x", "x"], ["y", "y"], [None, None]])),
+        prefix="iaa_", required_ratings=2, scores=True, majority=False,
+    )  # fmt: skip
+    assert fields["iaa_status"] == {"1": "agreed", "2": "conflict", "3": "agreed", "4": "unrated"}
+    assert fields["iaa_agreement"] == {"1": 1.0, "2": 0.0, "3": 1.0}
+    assert "iaa_majority_one" not in fields
+
+
+@pytest.mark.parametrize("scores", [True, False])
+@pytest.mark.parametrize("majority", [True, False])
+@pytest.mark.parametrize("names", [["s"], ["s", "S", "t u"]])
+def test_the_names_are_those_of_the_fields(names: list[str], scores: bool, majority: bool) -> None:
+    fields = desired_fields(
+        report(*((name, [["a", "a"]]) for name in names)),
+        prefix="p_",
+        required_ratings=2,
+        scores=scores,
+        majority=majority,
+    )
+    assert set(fields) == set(field_names(names, prefix="p_", scores=scores, majority=majority))
+    assert not any("__" in name for name in fields)
+    assert our_fields(dict.fromkeys(fields, 0), "p_").keys() == fields.keys()
+
+
+def test_a_person_s_own_fields_are_not_ours() -> None:
+    data = {"text": 1, "iaa_notes": 1, "xiaa_status": 1, "iaa_statusx": 1, "iaa_status": "agreed", "iaa_raters_q_2": 2}
+    assert our_fields(data, "iaa_") == {"iaa_status": "agreed", "iaa_raters_q_2": 2}
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("iaa_status", "open"),
+        ("iaa_agreement", "high"),
+        ("iaa_agreement", 85),
+        ("iaa_raters", True),
+        ("iaa_majority", 1),
+    ],
+)
+def test_a_value_that_we_would_never_write_is_a_person_s(field: str, value: object) -> None:
+    assert foreign_field({"iaa_consensus": 0.5, field: value}, "iaa_") == field
+    assert (
+        foreign_field({"iaa_status": "conflict", "iaa_agreement": 0.5, "iaa_raters": 3, "iaa_majority": "x"}, "iaa_")
+        is None
+    )

@@ -1,0 +1,50 @@
+"""Which conflicts go to review, in which order, and what a reviewer sees of the votes."""
+
+from __future__ import annotations
+
+from connector.agreement.report import AgreementReport
+from connector.workflow.review import review_items
+from tests.unit.workflow.test_fields import report
+
+
+def items(found: AgreementReport, **changes: object) -> list[tuple[str, dict[str, str]]]:
+    settings: dict[str, object] = {"required_ratings": 2, "named": False, "existing": (), "limit": None, **changes}
+    return [(item.unit, dict(item.votes)) for item in review_items(found, **settings)]  # type: ignore[arg-type]
+
+
+CONFLICTS = report(
+    ("s", [["a", "b", None], ["a", "a", "b"], ["a", "b", "c"], ["a", None, None], ["a", "b", None], ["a", "a", None]])
+)
+
+
+def test_the_conflicts_alone_with_votes_under_pseudonyms() -> None:
+    assert items(CONFLICTS) == [
+        ("1", {"Rater A": "a", "Rater B": "b"}),
+        ("3", {"Rater A": "a", "Rater B": "b", "Rater C": "c"}),
+        ("5", {"Rater A": "a", "Rater B": "b"}),
+    ]
+
+
+def test_named_raters_where_the_owner_wants_it() -> None:
+    assert items(CONFLICTS, named=True)[0][1] == {"Rater r1": "a", "Rater r2": "b"}
+
+
+def test_a_unit_waits_for_all_its_ratings() -> None:
+    assert [unit for unit, _ in items(CONFLICTS, required_ratings=3)] == ["3"]
+
+
+def test_what_has_a_task_gets_no_other_and_the_limit_counts_it() -> None:
+    assert [unit for unit, _ in items(CONFLICTS, existing={"1"})] == ["3", "5"]
+    assert [unit for unit, _ in items(CONFLICTS, existing={"1"}, limit=2)] == ["3"]
+    assert items(CONFLICTS, existing={"1"}, limit=1) == []
+
+
+def test_of_several_questions_each_vote_names_its_question() -> None:
+    found = report(("one", [["a", "b"]]), ("two", [["x", "x"]]))
+    assert items(found) == [("1", {"one: Rater A": "a", "one: Rater B": "b", "two: Rater A": "x", "two: Rater B": "x"})]
+
+
+def test_more_than_26_raters_have_names_too() -> None:
+    from connector.workflow.review import _letters
+
+    assert [_letters(place) for place in (0, 25, 26, 27, 701, 702)] == ["A", "Z", "AA", "AB", "ZZ", "AAA"]
