@@ -143,6 +143,7 @@ def _questions(table: Table, only: Sequence[str]) -> list[QuestionRatings]:
             one.left_out,
             one.question.required,
             one.question.conditional,
+            one.times_shown,
         )
         for name, one in table.questions.items()
         if not only or name in only
