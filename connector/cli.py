@@ -20,6 +20,8 @@ from connector.errors import ConnectorError, FixConfiguration
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from connector.agreement.report import AgreementReport
+    from connector.annotations.collect import Table
     from connector.config import QuestionSettings, Settings
     from connector.output.view import Context
     from connector.tools.base import Finding, Tool
@@ -198,11 +200,12 @@ def agreement(
     output: Output = None,
 ) -> None:
     """Measure agreement in exports or long tables."""
+    from connector.workflow.measure import distrust, report_on
+
     settings, default = _question_settings(_defaults(), question, level, distance)
-    measured, context = _measure_files(sources, settings, default, question or [], label_config, columns, missing)
-    _write(_render(format, _without_gate(measured), context), output)
-    if distrust := measured.distrust():
-        raise distrust
+    found, context = _read_sources(sources, settings, default, label_config, columns, missing)
+    _write(_render(format, report_on(found, settings, questions=question or []), context), output)
+    distrust(found)
 
 
 @app.command(epilog="Example: connector table export.json -o table.csv")
@@ -217,13 +220,12 @@ def table(
     output: Output = None,
 ) -> None:
     """Write the unit-by-rater table itself, as CSV."""
+    from connector.workflow.measure import distrust, report_on
+
     settings, default = _question_settings(_defaults(), question, level, distance)
-    measured, _ = _measure_files(
-        sources, settings, default, question or [], label_config, columns, missing, confidence=None
-    )
-    _write(_table(measured), output)
-    if distrust := measured.distrust():
-        raise distrust
+    found, _ = _read_sources(sources, settings, default, label_config, columns, missing)
+    _write(_table(report_on(found, settings, confidence=None, questions=question or [])), output)
+    distrust(found)
 
 
 @app.command(
@@ -254,23 +256,28 @@ def gate(
 ) -> int:
     """Decide a batch: GO (exit 0), NO-GO (1) or UNDECIDED (3). Pulls and stores, never pushes."""
     from connector.workflow.batch import parse_batch
+    from connector.workflow.measure import measure
 
     chosen = parse_batch(batch, first, where)
     if bool(sources) == (config is not None):
         raise FixConfiguration(
             "gate needs either SOURCE... or -c CONFIG.", "For example: connector gate -c config.yaml"
         )
-    rules = {"threshold": threshold, "size": size or chosen.count, "rule": rule, "coefficient": coefficient}
+    rules = {
+        "threshold": threshold,
+        "size": chosen.count if size is None else size,
+        "rule": rule,
+        "coefficient": coefficient,
+    }
     if config is not None:
         _refuse_with_config(columns=columns, missing=missing, label_config=label_config)
         settings, _ = _question_settings(_with_rule(_load(config), rules), question, level, distance, named_only=True)
         measured, context = _gate_live(settings, chosen, question or [])
     else:
         settings, default = _question_settings(_with_rule(_defaults(), rules), question, level, distance)
-        measured, context = _measure_files(
-            sources or [], settings, default, question or [], label_config, columns, missing, batch=chosen
-        )
-    _write(_render(format, measured, context, verdict_only=True), output)
+        found, context = _read_sources(sources or [], settings, default, label_config, columns, missing, chosen)
+        measured = measure(found, settings, batch=chosen.named, questions=question or [])
+    _write(_render(format, measured.report, context, verdict_only=True), output)
     return {"GO": 0, "NO-GO": 1}.get(measured.decision.verdict, 3)
 
 
@@ -316,7 +323,7 @@ def report(
         raise FixConfiguration(f"There is no store at {settings.store_path} yet.", f"Run: connector sync -c {config}")
     with _connected(settings) as tool, Store(settings.store_path) as store:
         project, measured = run(tool, store, settings)
-    _write(_render(format, measured, _live_context(measured, project.title, project.link)), output)
+    _write(_render(format, measured.report, _live_context(measured, project.title, project.link)), output)
 
 
 def main() -> NoReturn:
@@ -478,33 +485,28 @@ def _columns(text: str | None) -> dict[str, str] | None:
     return roles
 
 
-def _measure_files(
+def _read_sources(
     sources: list[Path],
     settings: Settings,
     default: QuestionSettings | None,
-    questions: list[str],
-    label_config: Path | None,
-    columns: str | None,
-    missing: list[str] | None,
+    label_config: Path | None = None,
+    columns: str | None = None,
+    missing: list[str] | None = None,
     batch: Batch | None = None,
-    confidence: float | None = 0.95,
-) -> tuple[Measured, Context]:
+) -> tuple[Table, Context]:
+    """The table of the files, and what a report should say of them."""
     from connector.output.view import context_of
     from connector.tools.files import open_files
     from connector.workflow.batch import restrict
-    from connector.workflow.measure import collect, measure
+    from connector.workflow.measure import collect
 
     xml = None if label_config is None else _read_text(label_config)
     files = open_files(sources, label_config=xml, columns=_columns(columns), missing=missing or ())
     units = files.units if batch is None else restrict(files.units, batch)
     found = collect(units, files.schema, settings, default=default)
-    measured = measure(
-        found, settings, batch=None if batch is None else batch.named, questions=questions, confidence=confidence
-    )
     names = [source.name for source in sources]
-    return measured, context_of(
-        found, title=f"Agreement in {', '.join(names)}", sources=names, threshold=settings.gate.threshold
-    )
+    title = f"Agreement in {', '.join(names)}"
+    return found, context_of(found, title=title, sources=names, threshold=settings.gate.threshold)
 
 
 def _read_text(path: Path) -> str:
@@ -525,16 +527,9 @@ def _gate_live(settings: Settings, batch: Batch, questions: list[str]) -> tuple[
     return gated.measured, _live_context(gated.measured, gated.project.title, gated.project.link)
 
 
-def _without_gate(measured: Measured) -> Measured:
-    from dataclasses import replace
-
-    return replace(measured, report=replace(measured.report, gate=None))
-
-
-def _render(form: Format, measured: Measured, context: Context, *, verdict_only: bool = False) -> str:
+def _render(form: Format, report: AgreementReport, context: Context, *, verdict_only: bool = False) -> str:
     from connector.output import csv, html, json, markdown, text
 
-    report = measured.report
     match form:
         case "text" if verdict_only:
             return text.render_gate(report, context, colour=text.wants_colour(sys.stdout))
@@ -550,13 +545,13 @@ def _render(form: Format, measured: Measured, context: Context, *, verdict_only:
             return markdown.render(report, context)
 
 
-def _table(measured: Measured) -> str:
+def _table(report: AgreementReport) -> str:
     from io import StringIO
 
     from connector.output import csv
 
     rows = StringIO()
-    csv.write_table(measured.report, rows)
+    csv.write_table(report, rows)
     return rows.getvalue()
 
 
@@ -658,10 +653,12 @@ def _demo_offline(folder: Path) -> None:
     from dataclasses import replace
 
     from connector.demo import offline
+    from connector.workflow.measure import measure
 
     settings = _with_rule(_defaults(), {"size": offline.SIZE, "threshold": offline.THRESHOLD})
     with offline.export_path() as path:
-        measured, context = _measure_files([path], settings, None, [], None, None, None)
+        found, context = _read_sources([path], settings, None)
+    report = measure(found, settings).report
     context = replace(context, title=offline.TITLE, sources=[offline.CREDIT])
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -669,10 +666,10 @@ def _demo_offline(folder: Path) -> None:
         raise FixConfiguration(
             f"The folder {folder} cannot be made: {error.strerror}.", "Give another one: -o DIR"
         ) from None
-    _write(_render("text", measured, context), None)
-    _write(_render("html", measured, context), folder / "report.html")
-    _write(_render("json", measured, context), folder / "report.json")
-    _write(_table(measured), folder / "table.csv")
+    _write(_render("text", report, context), None)
+    _write(_render("html", report, context), folder / "report.html")
+    _write(_render("json", report, context), folder / "report.json")
+    _write(_table(report), folder / "table.csv")
 
 
 def _demo_sync(url: str, api_key: str, project: str, workdir: Path) -> None:

@@ -329,7 +329,7 @@ class ToolContract:
     def test_each_fault_of_a_pull_says_what_to_do_and_shows_no_token(
         self, world: World, tool: Tool, name: str, caplog: pytest.LogCaptureFixture
     ) -> None:
-        """The right kind of error, a sentence to act on, no secret in message, traceback (with its variables) or log."""
+        """The right kind of error, a sentence to act on, no secret in message, traceback (its variables too) or log."""
         _can(world, name)
         caplog.set_level(logging.DEBUG)
         with world.fault(name):

@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from connector.agreement import wide
 from connector.agreement.distances import DISTANCES, MOST_VALUES, SET_DISTANCES, ratio_d2, set_matrix, set_pairs
 from connector.agreement.intervals import SEED, Coefficient, interval_of
 from connector.agreement.patterns import DENSE, Patterns, fold, tally
@@ -354,8 +355,11 @@ class Prepared:
     reason: str | None = None
 
 
-def prepare(ratings: Ratings, level: Level, distance: str) -> Prepared:
-    """Ratings whose codes follow the order (ordinal) or are numbers (interval, ratio), or that are sets."""
+def prepare(ratings: Ratings, level: Level, distance: str, *, placed: bool = True) -> Prepared:
+    """Ratings whose codes follow the order (ordinal) or are numbers (interval, ratio), or that are sets.
+
+    placed : whether the units' own patterns are wanted.
+    """
     fitted: Ratings | None = ratings
     if distance in SET_DISTANCES and not _all_sets(ratings):
         fitted = None
@@ -368,8 +372,8 @@ def prepare(ratings: Ratings, level: Level, distance: str) -> Prepared:
         if (numbers[fitted.value_counts > 0] < 0).any():
             fitted = None
     if fitted is None:
-        return Prepared(ratings, fold(ratings), "wrong_level")
-    return Prepared(fitted, fold(fitted))
+        return Prepared(ratings, fold(ratings, placed=placed), "wrong_level")
+    return Prepared(fitted, fold(fitted, placed=placed))
 
 
 def _all_sets(ratings: Ratings) -> bool:
@@ -437,8 +441,24 @@ def krippendorff_alpha(
     0.4444444444444444
     """
     of_level, name = level_and_distance(level, distance)
+    if wide.is_numeric(data) and name == of_level.value:
+        found = _of_array(data, of_level, confidence, seed)
+        if found is not None:
+            return found
     ratings = data if isinstance(data, Ratings) else Ratings.from_wide(data)
-    return alpha(prepare(ratings, of_level, name), name, confidence, seed)
+    return alpha(prepare(ratings, of_level, name, placed=False), name, confidence, seed)
+
+
+def _of_array(table: Any, level: Level, confidence: float | None, seed: int) -> Coefficient | None:
+    """Alpha of a numeric array without its long form, or None where its values need that."""
+    counts = wide.count(table)
+    if counts is None:
+        return wide.interval_alpha(table) if level is Level.INTERVAL and confidence is None else None
+    found = wide.alpha_of_counts(counts, level)
+    if confidence is None or found.value is None:
+        return found
+    statistic = AlphaStatistic(counts.patterns().pairable, counts.values, str(level.value))
+    return replace(found, interval=interval_of(statistic, found.value, confidence, seed))
 
 
 def level_and_distance(level: str, distance: str | None) -> tuple[Level, str]:

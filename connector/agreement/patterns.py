@@ -6,8 +6,10 @@ histogram of few rows: alpha, the kappas, the bootstrap and the per-unit results
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,6 +20,17 @@ EXACT = 2**53
 DENSE = 4_000_000
 """Most cells of a dense patterns x values (or replicates x patterns) array: 32 MB."""
 
+NOWHERE = np.zeros(0, dtype=np.int64)
+"""The index of patterns whose units nobody asked for."""
+
+
+class Skew(NamedTuple):
+    """ratings : all; outside : those outside the commonest value; agreeing : units that agree on another value."""
+
+    ratings: int
+    outside: int
+    agreeing: int
+
 
 @dataclass(frozen=True, eq=False)
 class Patterns:
@@ -27,7 +40,7 @@ class Patterns:
         `row[k]`.
     size : (G,) ratings per unit, m_u.
     weights : (G,) units with that pattern.
-    index : (N,) pattern of every unit, -1 for a unit without a rating.
+    index : (N,) pattern of every unit, -1 for a unit without a rating; empty where nobody asked for the units' places.
     """
 
     row: Ints
@@ -65,13 +78,12 @@ class Patterns:
 
     @cached_property
     def pairable(self) -> Patterns:
-        """The patterns with two ratings or more: the only ones that alpha sees."""
+        """The patterns with two ratings or more, the only ones that alpha sees; without the units' places."""
         keep = self.size >= 2
         if keep.all():
             return self
         new = np.cumsum(keep) - 1
         entries = keep[self.row]
-        index = np.where(self.index >= 0, np.where(keep, new, -1)[self.index], -1)
         return Patterns(
             new[self.row[entries]],
             self.col[entries],
@@ -79,7 +91,7 @@ class Patterns:
             self.size[keep],
             self.weights[keep],
             self.n_values,
-            index,
+            NOWHERE,
         )
 
     @cached_property
@@ -106,40 +118,67 @@ class Patterns:
         table[self.row, self.col] = per_entry
         return table
 
+    @cached_property
+    def skew(self) -> Skew:
+        """How far one value outweighs the others."""
+        counts = self.marginals
+        commonest = int(np.argmax(counts)) if len(counts) else -1
+        alike = (self.size >= 2) & (self.distinct == 1)
+        # rows are sorted, so that the first entry of a pattern of one value is that value
+        value = self.col[np.searchsorted(self.row, np.arange(self.n_patterns))]
+        agreeing = self.weights[alike & (value != commonest)]
+        total = int(counts.sum())
+        return Skew(total, total - int(counts.max(initial=0)), int(agreeing.sum()))
+
     def with_conflict(self) -> Patterns:
         """One more unit, with one rating of each of the two commonest values."""
-        common = np.sort(np.argsort(-self.marginals, kind="stable")[:2])
+        return self._with_unit(np.sort(np.argsort(-self.marginals, kind="stable")[:2]), 1)
+
+    def with_agreement(self) -> Patterns:
+        """One more unit, with two ratings of the second commonest value."""
+        return self._with_unit(np.argsort(-self.marginals, kind="stable")[1:2], 2)
+
+    def _with_unit(self, values: Ints, times: int) -> Patterns:
         new = self.n_patterns
         return Patterns(
-            np.concatenate([self.row, [new, new]]),
-            np.concatenate([self.col, common]),
-            np.concatenate([self.n, [1, 1]]),
-            np.concatenate([self.size, [2]]),
-            np.concatenate([self.weights, [1]]),
+            np.append(self.row, np.full(len(values), new)),
+            np.append(self.col, values),
+            np.append(self.n, np.full(len(values), times)),
+            np.append(self.size, times * len(values)),
+            np.append(self.weights, 1),
             self.n_values,
             self.index,
         )
 
 
-def fold(ratings: Ratings) -> Patterns:
-    """The patterns of the ratings: one pass for few values, a sort of the units for many."""
+def fold(ratings: Ratings, *, placed: bool = True) -> Patterns:
+    """The patterns of the ratings: one pass for few values, a sort of the units for many.
+
+    placed : whether the units' own patterns are wanted (`index`).
+    """
     n_units, n_values = len(ratings.unit_ids), len(ratings.codebook)
     if not ratings.n_ratings:
         none = np.zeros(0, dtype=np.int64)
         return Patterns(none, none, none, none, none, n_values, np.full(n_units, -1, dtype=np.int64))
-    used = np.flatnonzero(ratings.value_counts)
-    if len(used) == n_values:
-        codes = ratings.values
-    else:
+    used, codes = np.arange(n_values), ratings.values
+    widest = len(ratings.rater_ids) + 1
+    if not _fits(widest, n_values):
+        used = np.flatnonzero(ratings.value_counts)
+    if len(used) < n_values:
         compact = np.zeros(n_values, dtype=np.int64)
         compact[used] = np.arange(len(used))
         codes = compact[ratings.values]
-    for base in (len(ratings.rater_ids) + 1, int(ratings.per_unit.max()) + 1):
-        if base ** len(used) < EXACT:
-            folded = _fold_digits(ratings.units, codes, n_units, used, n_values, base=base)
+    for base in (lambda: widest, lambda: int(ratings.per_unit.max()) + 1):
+        if _fits(base(), len(used)):
+            folded = _fold_digits(ratings.units, codes, n_units, used, n_values, base=base(), placed=placed)
             if folded is not None:
                 return folded
     return _fold_hashed(ratings.units, codes, n_units, used, n_values)
+
+
+def _fits(base: int, digits: int) -> bool:
+    """Whether float64 holds every whole number of so many digits; without making the number, which may be vast."""
+    return digits * math.log2(base) < math.log2(EXACT)
 
 
 def tally(codes: Codes, amounts: Ints | Floats, length: int) -> Floats:
@@ -153,20 +192,24 @@ def whole_tally(codes: Codes, amounts: Ints, length: int) -> Ints:
     return np.rint(tally(codes, amounts, length)).astype(np.int64)
 
 
-def _fold_digits(units: Codes, codes: Codes, n_units: int, used: Ints, n_values: int, *, base: int) -> Patterns | None:
+def _fold_digits(
+    units: Codes, codes: Codes, n_units: int, used: Ints, n_values: int, *, base: int, placed: bool
+) -> Patterns | None:
     """Each unit's counts as the digits of one number, summed in one pass; None where a count outgrows its digit."""
     powers = base ** np.arange(len(used), dtype=np.int64)
     keys = tally(units, powers.astype(np.float64)[codes], n_units).astype(np.int64)
     span = base ** len(used)
     if int(keys.max()) >= span:
         return None
+    index = NOWHERE
     if span <= max(4 * n_units, 65_536):
         histogram = np.bincount(keys, minlength=1)
         distinct = np.flatnonzero(histogram)
         weights = histogram[distinct]
-        place = np.zeros(len(histogram), dtype=np.int64)
-        place[distinct] = np.arange(len(distinct))
-        index = place[keys]
+        if placed:
+            place = np.zeros(len(histogram), dtype=np.int64)
+            place[distinct] = np.arange(len(distinct))
+            index = place[keys]
     else:
         distinct, index, weights = np.unique(keys, return_inverse=True, return_counts=True)
     digits = (distinct[:, None] // powers) % base

@@ -189,20 +189,20 @@ class Ratings:
         many of them, from the first, the tool declares (all when `categories` is given). Repeats are the caller's
         matter. Raises InvalidRatings for codes out of range or columns of unequal length.
         """
-        unit_codes, rater_codes, value_codes = (
+        (unit_codes, last_unit), (rater_codes, last_rater), (value_codes, last_value) = (
             _checked_codes(column, name) for column, name in ((units, "units"), (raters, "raters"), (values, "values"))
         )
         if not len(unit_codes) == len(rater_codes) == len(value_codes):
             raise InvalidRatings(
                 f"units, raters and values differ in length: {len(unit_codes)}, {len(rater_codes)}, {len(value_codes)}"
             )
-        ids_u = _ids_for(unit_codes, unit_ids, n_units, "units")
-        ids_r = _ids_for(rater_codes, rater_ids, n_raters, "raters")
+        ids_u = _ids_for(last_unit, unit_ids, n_units, "units")
+        ids_r = _ids_for(last_rater, rater_ids, n_raters, "raters")
         if categories is None:
-            book = Codebook(tuple(float(code) for code in range(_n_codes(value_codes))))
+            book = Codebook(tuple(float(code) for code in range(last_value + 1)))
         else:
-            if len(categories) < _n_codes(value_codes):
-                raise InvalidRatings(f"values has code {_n_codes(value_codes) - 1} but {len(categories)} categories")
+            if len(categories) <= last_value:
+                raise InvalidRatings(f"values has code {last_value} but {len(categories)} categories")
             book = Codebook(tuple(categories), len(categories) if n_declared is None else n_declared)
         return cls(unit_codes, rater_codes, value_codes, ids_u, ids_r, book)
 
@@ -383,27 +383,25 @@ def _distinct(ids: Sequence[Any], name: str) -> Sequence[Any]:
     return ids
 
 
-def _checked_codes(column: ArrayLike, name: str) -> Codes:
+def _checked_codes(column: ArrayLike, name: str) -> tuple[Codes, int]:
+    """The column as an array, and its largest code (-1 where it is empty)."""
     codes = np.asarray(column)
     if codes.ndim != 1:
         raise InvalidRatings(f"{name} must have one dimension, not {codes.ndim}")
     if codes.size == 0:
-        return np.zeros(0, dtype=np.int64)
+        return np.zeros(0, dtype=np.int64), -1
     if codes.dtype.kind not in "iu":
         raise InvalidRatings(f"{name} must hold integer codes, not {codes.dtype}")
-    if codes.dtype.kind == "i" and int(codes.min()) < 0:
+    # read as unsigned, a negative code is larger than any other: both limits are checked in one pass
+    largest = int(codes.view(codes.dtype.str.replace("i", "u")).max())
+    if largest > np.iinfo(codes.dtype).max:
         raise InvalidRatings(f"{name} holds a negative code; leave missing ratings out")
     # bincount and fancy indexing refuse uint64; all smaller types are used as they come
-    return codes.astype(np.int64) if codes.dtype == np.uint64 else codes
+    return (codes.astype(np.int64) if codes.dtype == np.uint64 else codes), largest
 
 
-def _n_codes(codes: Codes) -> int:
-    return int(codes.max()) + 1 if len(codes) else 0
-
-
-def _ids_for(codes: Codes, ids: Sequence[Any] | None, n: int | None, name: str) -> Sequence[Any]:
-    needed = _n_codes(codes)
-    known: Sequence[Any] = range(needed if n is None else n) if ids is None else _distinct(ids, f"{name[:-1]}_ids")
-    if len(known) < needed:
-        raise InvalidRatings(f"{name} has code {needed - 1} but only {len(known)} are known")
+def _ids_for(last: int, ids: Sequence[Any] | None, n: int | None, name: str) -> Sequence[Any]:
+    known: Sequence[Any] = range(last + 1 if n is None else n) if ids is None else _distinct(ids, f"{name[:-1]}_ids")
+    if len(known) <= last:
+        raise InvalidRatings(f"{name} has code {last} but only {len(known)} are known")
     return known

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol, final
 
 Status = Literal["submitted", "cancelled", "draft"]
 Value = str | float | tuple[Any, ...]
@@ -85,7 +85,9 @@ class Question:
     not_measured: str | None = None
 
 
-class Missing(NamedTuple):
+@final
+@dataclass(frozen=True, slots=True)
+class Missing:
     """Why an annotation holds no rating for a question: `empty`, `not_shown`, `stale_child`, `unreadable`."""
 
     reason: str

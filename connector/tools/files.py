@@ -103,12 +103,10 @@ def _array_form(text: str, path: Path) -> Form:
     inside = text[1:].lstrip()
     if not inside or inside.startswith("]"):
         return "label_studio"
-    keys = _keys(inside)
-    if keys is None:
-        # not an object, or too long to see whole: the keys in sight decide
-        if not inside.startswith("{"):
-            raise FixConfiguration(f"{path} is a JSON array of something else than tasks.", _KNOWN)
-        keys = {key for key in _TELLING if f'"{key}"' in inside}
+    if not inside.startswith("{"):
+        raise FixConfiguration(f"{path} is a JSON array of something else than tasks.", _KNOWN)
+    seen_whole = _keys(inside)
+    keys = seen_whole or {key for key in _TELLING if f'"{key}"' in inside}
     if keys & {"annotations", "completions"} or {"id", "data"} <= keys:
         return "label_studio"
     if "annotation_id" in keys or "annotator" in keys:
@@ -116,6 +114,8 @@ def _array_form(text: str, path: Path) -> Form:
             f"{path} is Label Studio's JSON-MIN export, which leaves out what counting needs.", "Export as JSON."
         )
     _refuse_argilla(keys, path)
+    if seen_whole is None:
+        return "label_studio"  # too long to see whole, or broken: its reader says which
     raise FixConfiguration(f"{path} is JSON of an unknown form.", _KNOWN)
 
 

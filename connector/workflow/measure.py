@@ -21,28 +21,28 @@ MOST_MALFORMED = 0.01
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """The table, the report with the gate's decision in it, and what keeps the data from being whole."""
+    """The table, the report with the gate's decision in it, and the decision."""
 
     table: Table
     report: AgreementReport
     decision: GateDecision
 
-    @property
-    def malformed_share(self) -> float:
-        """Malformed tasks among all."""
-        bad = len(self.table.malformed)
-        return bad / (bad + len(self.table.unit_ids)) if bad else 0.0
 
-    def distrust(self) -> DataNotTrusted | None:
-        """The error to end with where too many tasks are malformed, else None."""
-        if self.malformed_share <= MOST_MALFORMED:
-            return None
-        first = "; ".join(str(one) for one in self.table.malformed[:3])
-        return DataNotTrusted(
-            f"{len(self.table.malformed)} of {len(self.table.malformed) + len(self.table.unit_ids)} tasks"
-            f" are malformed: {first}.",
-            "Mend or leave out these tasks; nothing was pushed.",
-        )
+def malformed_share(table: Table) -> float:
+    """Malformed tasks among all."""
+    bad = len(table.malformed)
+    return bad / (bad + len(table.unit_ids)) if bad else 0.0
+
+
+def distrust(table: Table) -> None:
+    """Raise DataNotTrusted where too many tasks are malformed to act on the numbers."""
+    if malformed_share(table) <= MOST_MALFORMED:
+        return
+    bad = len(table.malformed)
+    first = "; ".join(str(one) for one in table.malformed[:3])
+    raise DataNotTrusted(
+        f"{bad} of {bad + len(table.unit_ids)} tasks are malformed: {first}.", "Mend these tasks or leave them out."
+    )
 
 
 def collect(
@@ -75,6 +75,18 @@ def collect(
     return collector.table()
 
 
+def report_on(
+    table: Table, settings: Settings, *, confidence: float | None = 0.95, questions: Sequence[str] = ()
+) -> AgreementReport:
+    """The agreement report of a table, without a verdict; of these `questions` only, of all where empty."""
+    return assess(
+        _questions(table, questions),
+        confidence=confidence,
+        share_below=settings.conflict.share_below,
+        not_measured=[{"question": name, "kind": kind, "reason": reason} for name, kind, reason in table.not_measured],
+    )
+
+
 def measure(
     table: Table,
     settings: Settings,
@@ -82,7 +94,6 @@ def measure(
     batch: Sequence[str] | None = None,
     look: int = 1,
     live: bool = False,
-    confidence: float | None = 0.95,
     questions: Sequence[str] = (),
 ) -> Measured:
     """Assess a table and decide the gate on it.
@@ -95,12 +106,7 @@ def measure(
         nothing.
     questions : only these, all where empty.
     """
-    report = assess(
-        _questions(table, questions),
-        confidence=confidence,
-        share_below=settings.conflict.share_below,
-        not_measured=[{"question": name, "kind": kind, "reason": reason} for name, kind, reason in table.not_measured],
-    )
+    report = report_on(table, settings, questions=questions)
     decision = decide(report, gate_rule(settings), batch=batch, look=look, incomplete=_obstacles(table, live=live))
     return Measured(table, report.with_gate(decision), decision)
 
@@ -161,7 +167,7 @@ def _obstacles(table: Table, *, live: bool) -> list[Obstacle]:
                 " the file is incomplete.",
             )
         )
-    bad = len(table.malformed)
-    if bad and bad / (bad + len(table.unit_ids)) > MOST_MALFORMED:
+    if malformed_share(table) > MOST_MALFORMED:
+        bad = len(table.malformed)
         obstacles.append(Obstacle("malformed", f"{bad} of {bad + len(table.unit_ids)} tasks are malformed."))
     return obstacles

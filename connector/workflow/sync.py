@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from connector.agreement.gate import printed
 from connector.config import Settings
-from connector.errors import SkippedTask
+from connector.errors import DataNotTrusted, SkippedTask
 from connector.store import Store
 from connector.tools.base import Project, PutReviewTasks, PutSummary, PutView, RemoveSummary, RemoveView, Tool, WriteOp
 from connector.workflow.fields import AGREEMENT, STATUS, desired_fields, field_names
-from connector.workflow.measure import Measured, collect, measure, required_ratings
+from connector.workflow.measure import Measured, collect, distrust, measure, required_ratings
 from connector.workflow.plan import WritePlan, in_steps, plan_fields
 from connector.workflow.pulling import Pulled, pull
 from connector.workflow.review import review_items
@@ -68,9 +68,11 @@ def sync(tool: Tool, store: Store, settings: Settings, *, dry_run: bool, full: b
     pulled = pull(tool, store, project, tool.name, settings.push.prefix, now=started, full=full, progress=watch.pulling)
     run = store.start_run(project.source, "sync", started)
     measured = measure_stored(store, project, settings)
-    if distrust := measured.distrust():
+    try:
+        distrust(measured.table)
+    except DataNotTrusted as error:
         store.end_run(run, watch.now(), "not trusted", {"pulled": pulled.fetched})
-        raise distrust
+        raise DataNotTrusted(error.message, f"{error.hint} Nothing was pushed.") from None
     plan = plan_writes(tool, store, project, settings, measured)
     written = None
     if not dry_run:
@@ -113,8 +115,7 @@ def review(tool: Tool, store: Store, settings: Settings, *, create: bool, watch:
     project = tool.open()
     pull(tool, store, project, tool.name, settings.push.prefix, now=watch.now(), full=False, progress=watch.pulling)
     measured = measure_stored(store, project, settings)
-    if distrust := measured.distrust():
-        raise distrust
+    distrust(measured.table)
     operations = _reviews(settings, measured, store.ledger(project.source))
     waiting = sum(len(op.items) for op in operations)
     made = 0

@@ -156,8 +156,9 @@ def main() -> int:
     chosen = parser.parse_args()
     bench = Bench(chosen.url, chosen.token, chosen.tasks, chosen.project)
     good = True
-    bare = ours = 0.0
-    for _ in range(chosen.rounds):
+    bare = bench.bare_pull()
+    ours, cursor, known = bench.pull()
+    for _ in range(chosen.rounds - 1):
         bare += bench.bare_pull()
         seconds, cursor, known = bench.pull()
         ours += seconds

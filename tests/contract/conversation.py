@@ -1,6 +1,6 @@
-"""One conversation with a Label Studio that touches every call the connector makes, and a way to record its answers.
+"""One conversation with a Label Studio that makes every kind of call the connector makes, and records the answers.
 
-The recorded answers are what the server in `recorded_label_studio.py` is made of; a test holds that server against them.
+The recorded answers are what the server in `recorded_label_studio.py` is made of; a test holds it against them.
 To record anew:  python -m tests.contract.conversation http://127.0.0.1:8080 LEGACY_TOKEN
 """
 

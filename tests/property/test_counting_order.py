@@ -14,7 +14,9 @@ from connector.annotations.model import Annotation, Missing, Question, Unit, Val
 
 TIMES = st.sampled_from([None, "2026-01-01T10:00:00Z", "2026-01-02T10:00:00Z", "2026-01-03T10:00:00+02:00"])
 PEOPLE = st.sampled_from([None, "1", "2", "10"])
-ANSWERS = st.sampled_from([[], [("q", "a")], [("q", "b")], [("q", ("a", "c"))], [("p", "4"), ("q", "a")]])
+ANSWERS: st.SearchStrategy[list[Any]] = st.sampled_from(
+    [[], [("q", "a")], [("q", "b")], [("q", ("a", "c"))], [("p", "4"), ("q", "a")]]
+)
 
 
 @st.composite

@@ -71,7 +71,7 @@ def schema_of(label_config: str) -> ConfiguredSchema:
         controls, _objects, _labels, tree = LabelInterface(text).parse(text)
     except Exception as fault:  # the SDK raises whatever its parsers raise
         raise FixConfiguration(f"The label config cannot be read: {fault}") from fault
-    return ConfiguredSchema([_control(tag, _element(tree, name)) for name, tag in controls.items()])
+    return ConfiguredSchema([_control(tag, _element(tree, tag)) for tag in controls.values()])
 
 
 class ConfiguredSchema:
@@ -81,6 +81,12 @@ class ConfiguredSchema:
         self._controls = {one.question.name: one for one in controls}
         self._repeated = [_repeated_name(name) for name in self._controls if "{{" in name]
         self._conditional = [name for name, one in self._controls.items() if one.conditions and _measured(one)]
+        conditions = [condition for one in self._controls.values() for condition in one.conditions]
+        self._hangs_on_regions = any(one.asks == "region-selected" for one in conditions)
+        # a condition without a control asks all choices
+        named = {one.control for one in conditions}
+        self._asked = [name for name, one in self._controls.items() if None in named or name in named]
+        self._seen: dict[tuple[Value | None, ...], Mapping[str, bool | None]] = {}
         self._dynamic = {name: Labels() for name, one in self._controls.items() if one.options is not None}
         self._options: dict[str, Any] = {}
         self._differ: set[str] = set()
@@ -117,6 +123,10 @@ class ConfiguredSchema:
                 self._note_strangers({name: kind})
             elif _measured(control):
                 found[name] = self._read(control, kind, raws)
+        for name in results.per_region:
+            # the config asks about the task, the result speaks of a region: no answer, and not nothing either
+            if name in self._controls and _measured(self._controls[name]):
+                found.setdefault(name, UNREADABLE)
         if self._dynamic:
             self._note_options(unit)
         if self._conditional:
@@ -165,15 +175,26 @@ class ConfiguredSchema:
             self._strangers[name] = Question(name, kind, inferred=True, not_measured=reason)
 
     def _apply_conditions(self, found: dict[str, Value | Missing], results: Results, annotation: Annotation) -> None:
-        shown = _Shown(self._controls, found, results, annotation)
-        verdicts = {name: shown.control(name) for name in self._conditional}
-        for name, verdict in verdicts.items():
+        for name, verdict in self._verdicts(found, results, annotation).items():
             value = found.get(name)
             answered = value is not None and type(value) is not Missing
             if verdict is False:
                 found[name] = STALE_CHILD if answered else NOT_SHOWN
             elif verdict is None and not answered:
                 found[name] = NOT_SHOWN
+
+    def _verdicts(
+        self, found: Mapping[str, Value | Missing], results: Results, annotation: Annotation
+    ) -> Mapping[str, bool | None]:
+        """Which conditional controls were shown; the same answers to what is asked give the same verdicts."""
+        asked = tuple(None if type(value := found.get(name)) is Missing else value for name in self._asked)
+        known = None if self._hangs_on_regions else self._seen.get(asked)
+        if known is None:
+            shown = _Shown(self._controls, found, results, annotation)
+            known = {name: shown.control(name) for name in self._conditional}
+            if not self._hangs_on_regions:
+                self._seen[asked] = known
+        return known
 
 
 class _Shown:
@@ -313,12 +334,9 @@ def _without_encoding(text: str) -> bytes:
     return re.sub(r"^\s*<\?xml[^>]*\?>", "", text).encode("utf-8", "replace")
 
 
-def _element(tree: Any, name: str) -> Any:
-    found = None
-    for element in tree.iter():
-        if element.get("name") == name and isinstance(element.tag, str):
-            found = element
-    return found
+def _element(tree: Any, tag: Any) -> Any:
+    """The element that the SDK made this tag from; of several with one name it, too, keeps the last."""
+    return [one for one in tree.iter() if one.get("name") == tag.name and one.tag == tag.tag][-1]
 
 
 def _control(tag: Any, element: Any) -> Control:
@@ -329,24 +347,25 @@ def _control(tag: Any, element: Any) -> Control:
     steps: dict[tuple[str, ...], dict[str, str]] = {}
     categories = tuple(_choices(element, (), steps)) if kind in ("choices", "taxonomy") else ()
     not_measured = _why_not_measured(kind, name, attributes)
+    from_data = attributes.get("value", "") if kind in {"choices", "taxonomy"} else ""
+    options = from_data[1:] if from_data.startswith("$") else None
     question = Question(
         name,
         _kind(kind, attributes, categories) if not_measured is None else kind,
-        categories=_categories(kind, attributes, categories),
+        categories=None if options else _categories(kind, attributes, categories),
         bounds=_bounds(kind, attributes),
         not_measured=not_measured,
     )
     conditions = tuple(_conditions(element))
     if question.kind in ("choice", "choices") and question.categories is not None:
         question = replace(question, categories=tuple(path[0] for path in question.categories))
-    options = attributes.get("value", "")
     return Control(
         question=replace(question, conditional=any(one.asks != "no-region-selected" for one in conditions)),
         type=kind,
         written_as=attributes.get("format"),
         conditions=conditions,
         steps=steps,
-        options=options[1:] if kind in ("choices", "taxonomy") and options.startswith("$") else None,
+        options=options,
     )
 
 

@@ -37,7 +37,7 @@ class Reviews:
         self.settings = settings
         self.prefix = prefix
         # Ids are used again by some servers after a deletion: the time of making tells two projects of one id apart.
-        self.marker = f"[agreement-connector review of project {source.project}, made {settings.get('created_at')}]"
+        self.marker = f"{_MARKER_BEGINS} of project {source.project}, made {settings.get('created_at')}]"
         self.key_task = f"{prefix}source_task"
         self.key_project = f"{prefix}source_project"
         self.key_votes = f"{prefix}votes"
@@ -57,7 +57,26 @@ class Reviews:
                     f"{len(named)} Label Studio projects are called {configured!r}.", "Name it by its id."
                 )
             return named[0] if named else None
-        return next((project for project in self._projects() if self._is_ours(project)), None)
+        projects = list(self._projects())
+        marked = next((project for project in projects if self._is_ours(project)), None)
+        return marked or self._unmarked(projects)
+
+    def _unmarked(self, projects: list[dict[str, Any]]) -> dict[str, Any] | None:
+        """The review project whose description somebody wrote anew: it still has our title, table and tasks.
+
+        Without the marker it counts as its owner's: tasks are added to it, and it is never deleted.
+        """
+        for listed in projects:
+            if listed["title"] != self._title() or _MARKER_BEGINS in str(listed["description"]):
+                continue
+            project = self._project(str(listed["id"]))
+            first = Reader(self.client, str(listed["id"])).page(0, "id,data", 1).tasks
+            if f'name="{self.key_votes}"' in str(project.get("label_config")) and any(map(self._unit_of, first)):
+                return project
+        return None
+
+    def _title(self) -> str:
+        return f"Review: {self.settings.get('title') or self.source.project}"[:TITLE_LENGTH].rstrip()
 
     def put(self, op: PutReviewTasks) -> Receipt:
         """Make the review tasks that are not there yet; one that is there stays as it is."""
@@ -143,9 +162,8 @@ class Reviews:
         return self.marker in str(project.get("description") or "")
 
     def _make(self, title: str | None) -> dict[str, Any]:
-        name = title or f"Review: {self.settings.get('title') or self.source.project}"
         body = {
-            "title": name[:TITLE_LENGTH].rstrip(),
+            "title": (title or self._title())[:TITLE_LENGTH].rstrip(),
             "description": f"Conflicts of {self._link()} for a reviewer to decide.\n\n{self.marker}",
             "label_config": with_votes(str(self.settings["label_config"]), self.key_votes),
             "expert_instruction": str(self.settings.get("expert_instruction") or ""),
@@ -226,6 +244,7 @@ class Reviews:
             time.sleep(1.0)
 
 
+_MARKER_BEGINS = "[agreement-connector review"
 _PROJECT_FIELDS = "id,title,description"
 
 

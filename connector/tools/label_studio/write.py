@@ -49,8 +49,6 @@ class Writer:
 
     def set_field(self, op: SetField) -> Receipt:
         """Write one value on all tasks of `op.units`, in bulk, or one by one where the server has no bulk action."""
-        if not op.units:
-            return Receipt()
         if isinstance(op.value, float) and not math.isfinite(op.value):
             return Receipt(failed=f"{op.field} would be {op.value}, which no server stores")
         ids, missing = _numbers(op.units)
@@ -345,11 +343,11 @@ def without_summary(description: str) -> str:
 def _one_line(text: str) -> str:
     """`text` on one line, unable to end the markers early.
 
-    The description is shown as text, but other pages may show HTML: what could open a tag or an entity is replaced
-    by its full-width twin.
+    The description is shown as text, but other pages may show it as HTML: what could open a tag becomes its single quotation
+    mark, which every font has.
     """
-    flat = " ".join(text.split()).replace(END.strip(), "").replace(START.strip(), "")
-    return flat.translate({ord("<"): "＜", ord(">"): "＞", ord("&"): "＆"})
+    flat = " ".join(text.split()).replace("agreement-connector", "agreement connector")
+    return flat.translate({ord("<"): "‹", ord(">"): "›"})
 
 
 def _numbers(units: Iterable[str]) -> tuple[list[int], list[Any]]:

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import Any
+import math
+from array import array
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from connector.annotations.choices import EMPTY, label_set
-from connector.annotations.dates import moment
 from connector.annotations.model import Annotation, Missing, Question, Unit, Value
+from connector.annotations.order import when
 from connector.errors import SkippedTask
 from connector.tools.tables.read import Row
+
+_EARLIEST = datetime(1, 1, 1, tzinfo=UTC).timestamp()
+_LATEST = datetime(9999, 12, 31, tzinfo=UTC).timestamp()
 
 
 class TableSchema:
@@ -32,9 +41,7 @@ class TableSchema:
 
     def answers(self, annotation: Annotation, unit: Unit) -> Mapping[str, Value | Missing]:  # noqa: ARG002 - Schema's form
         """The values of the annotation's rows."""
-        return {
-            question: label_set(value) if isinstance(value, list) else value for question, value in annotation.result
-        }
+        return dict(annotation.result)
 
 
 def units_of(
@@ -45,45 +52,86 @@ def units_of(
     A rater's rows on one unit are one annotation, with the newest row of each question; older rows make annotations of
     their own, which lose against it. The newest is told by the time column, else it is the last row.
     """
-    by_unit: dict[str, dict[str | None, list[tuple[int, Row]]]] = {}
+    table = _Rows()
     absent = frozenset(missing)
-    for number, row in enumerate(rows, 1):
+    for row in rows:
         if isinstance(row, SkippedTask):
             yield row
             continue
         schema.note(row.question, row.value)
-        kept = row._replace(value=None) if isinstance(row.value, str) and row.value in absent else row
-        by_unit.setdefault(row.unit, {}).setdefault(row.rater, []).append((number, kept))
-    for unit, raters in by_unit.items():
-        annotations: list[Annotation] = []
-        for rater, numbered in raters.items():
-            annotations += _annotations(rater, numbered)
-        yield Unit(unit, annotations)
+        value: Value | Missing = row.value
+        if row.value is None or (isinstance(row.value, str) and row.value in absent):
+            value = EMPTY
+        elif isinstance(row.value, list):
+            value = label_set(row.value)
+        table.add(row, value)
+    yield from table.units()
 
 
-def _annotations(rater: str | None, numbered: list[tuple[int, Row]]) -> Iterator[Annotation]:
-    if rater is None:
-        # nobody knows whether two rows without a rater are one person's: each stands alone
-        for number, row in numbered:
-            yield _annotation(None, [(number, row)])
-        return
-    by_question: dict[str, list[tuple[int, Row]]] = {}
-    for number, row in numbered:
-        by_question.setdefault(row.question, []).append((number, row))
-    for rows in by_question.values():
-        if len(rows) > 1:
-            rows.sort(key=_age, reverse=True)
-    for depth in range(max(map(len, by_question.values()))):
-        yield _annotation(rater, [rows[depth] for rows in by_question.values() if depth < len(rows)])
+class _Names(NamedTuple):
+    """What the codes stand for."""
+
+    raters: Sequence[str]
+    questions: Sequence[str]
+    values: Sequence[Value | Missing]
 
 
-def _age(numbered: tuple[int, Row]) -> tuple[float, int]:
-    number, row = numbered
-    when = moment(row.time) if row.time else None
-    return when.timestamp() if when else float("-inf"), number
+def _integers() -> array[int]:
+    return array("i")
 
 
-def _annotation(rater: str | None, numbered: list[tuple[int, Row]]) -> Annotation:
-    newest_number, newest = max(numbered, key=_age)
-    result = [(row.question, EMPTY if row.value is None else row.value) for _, row in numbered]
-    return Annotation(str(newest_number), rater, result, created_at=newest.time)
+@dataclass(slots=True)
+class _Rows:
+    """All rows, coded: a table may be long, and its units can only be told apart once all of it is read."""
+
+    unit_code: dict[str, int] = field(default_factory=dict)
+    rater_code: dict[str, int] = field(default_factory=dict)
+    question_code: dict[str, int] = field(default_factory=dict)
+    value_code: dict[tuple[type, Value | Missing], int] = field(default_factory=dict)
+    unit: array[int] = field(default_factory=_integers)
+    rater: array[int] = field(default_factory=_integers)
+    question: array[int] = field(default_factory=_integers)
+    value: array[int] = field(default_factory=_integers)
+    time: array[float] = field(default_factory=lambda: array("d"))
+
+    def add(self, row: Row, value: Value | Missing) -> None:
+        self.unit.append(self.unit_code.setdefault(row.unit, len(self.unit_code)))
+        self.rater.append(-1 if row.rater is None else self.rater_code.setdefault(row.rater, len(self.rater_code)))
+        self.question.append(self.question_code.setdefault(row.question, len(self.question_code)))
+        # by type as well: a set of the label "empty" equals the mark of a missing answer
+        self.value.append(self.value_code.setdefault((type(value), value), len(self.value_code)))
+        time = when(row.time) if row.time else -math.inf
+        self.time.append(time if _EARLIEST <= time < _LATEST else -math.inf)
+
+    def units(self) -> Iterator[Unit]:
+        time = np.array(self.time)
+        newest_first = (-np.arange(len(time)), -time)
+        order = np.lexsort((*newest_first, np.array(self.question), np.array(self.rater), np.array(self.unit)))
+        edges = np.searchsorted(np.array(self.unit)[order], np.arange(len(self.unit_code) + 1)).tolist()
+        rows = order.tolist()
+        names = _Names(list(self.rater_code), list(self.question_code), [value for _, value in self.value_code])
+        for unit, first, end in zip(self.unit_code, edges, edges[1:], strict=False):
+            yield Unit(unit, list(self._annotations(rows[first:end], names)))
+
+    def _annotations(self, rows: Sequence[int], names: _Names) -> Iterator[Annotation]:
+        """The annotations of one unit's rows, which come by rater and question, the newest first."""
+        by_rater: dict[tuple[int, int], list[int]] = {}
+        depth, before = 0, (-1, -1)
+        for row in rows:
+            rater, question = self.rater[row], self.question[row]
+            depth = depth + 1 if (rater, question) == before else 0
+            before = (rater, question)
+            # nobody knows whether two rows without a rater are one person's: each stands alone
+            by_rater.setdefault((rater, depth if rater >= 0 else row), []).append(row)
+        for (rater, _), own in by_rater.items():
+            newest = max(own, key=lambda row: (self.time[row], row))
+            yield Annotation(
+                str(newest + 1),
+                names.raters[rater] if rater >= 0 else None,
+                [(names.questions[self.question[row]], names.values[self.value[row]]) for row in own],
+                created_at=_iso(self.time[newest]),
+            )
+
+
+def _iso(seconds: float) -> str | None:
+    return None if math.isinf(seconds) else datetime.fromtimestamp(seconds, UTC).isoformat()

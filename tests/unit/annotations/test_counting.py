@@ -104,7 +104,7 @@ def test_a_newer_empty_annotation_takes_the_older_answer_away() -> None:
 
 def test_a_later_skip_or_draft_takes_nothing_away() -> None:
     one = rating("1", "r", updated_at=EARLY)
-    skip, draft = (rating(s, "r", status=s, updated_at=LATE) for s in ("cancelled", "draft"))  # type: ignore[arg-type]
+    skip, draft = (rating(s, "r", status=s, updated_at=LATE) for s in ("cancelled", "draft"))
     table = collected([Unit("1", [one, skip, draft])])
     assert values(table) == {("1", "r"): "a"}
     assert table.left_out == {"cancelled": 1, "draft": 1}

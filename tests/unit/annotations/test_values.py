@@ -15,6 +15,9 @@ from connector.annotations.scalars import number
 
 EMPTY, UNREADABLE = Missing("empty"), Missing("unreadable")
 NAN = float("nan")
+NOT_NUMBERS: list[Any] = [True, False, "n/a", NAN, "nan", "inf", float("-inf"), "1_0", 10**400, [4], {}]
+NOT_LABELS: list[Any] = [[], {}, ["a"]]
+NOT_DATES: list[Any] = ["02/01/1970", "1970-13-01", "25:00", True, 5, [], NAN, "x" * 10_000]
 
 
 @pytest.mark.parametrize(
@@ -30,7 +33,7 @@ NAN = float("nan")
         (None, EMPTY),
         ("", EMPTY),
         ("  ", EMPTY),
-        *((bad, UNREADABLE) for bad in (True, False, "n/a", NAN, "nan", "inf", float("-inf"), "1_0", 10**400, [4], {})),
+        *((bad, UNREADABLE) for bad in NOT_NUMBERS),
     ],
 )
 def test_numbers(raw: Any, value: Any) -> None:
@@ -49,7 +52,7 @@ def test_numbers(raw: Any, value: Any) -> None:
         ("None", "None"),
         ("nan", "nan"),
         *((nothing, EMPTY) for nothing in (None, "", " ", NAN)),
-        *((bad, UNREADABLE) for bad in ([], {}, ["a"])),
+        *((bad, UNREADABLE) for bad in NOT_LABELS),
     ],
 )
 def test_labels(raw: Any, value: Any) -> None:
@@ -104,7 +107,7 @@ def test_paths(raw: Any, value: Any) -> None:
         ("23:59:59.5", None, 86399.5),
         ("", None, EMPTY),
         (None, None, EMPTY),
-        *((bad, None, UNREADABLE) for bad in ("02/01/1970", "1970-13-01", "25:00", True, 5, [], NAN, "x" * 10_000)),
+        *((bad, None, UNREADABLE) for bad in NOT_DATES),
     ],
 )
 def test_dates(raw: Any, written_as: str | None, value: Any) -> None:

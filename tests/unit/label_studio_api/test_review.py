@@ -9,7 +9,6 @@ import pytest
 
 from connector.errors import FixConfiguration, NotThere, RetryLater, UnexpectedAnswer
 from connector.tools.base import PutReviewTasks, RemoveReview, ReviewItem, SetField
-from connector.tools.label_studio import review
 from connector.tools.label_studio.review import with_votes
 from connector.tools.label_studio.tool import LabelStudio
 from tests.contract.conversation import LABEL_CONFIG, choice
@@ -133,7 +132,7 @@ def test_an_import_in_the_background_is_waited_for(
     server: RecordedLabelStudio, tool: LabelStudio, ids: list[str], monkeypatch: Any
 ) -> None:
     """Servers with a queue answer with the number of the import, not with ids."""
-    monkeypatch.setattr(review.time, "sleep", lambda seconds: None)
+    monkeypatch.setattr("time.sleep", lambda seconds: None)
     asked: list[Request] = []
 
     def later(request: Request) -> Answer | None:
@@ -178,6 +177,18 @@ def test_another_projects_review_is_not_ours(
     assert "review_project" not in tool.find_ours()
     second = tool.apply(PutReviewTasks(items(ids[:1])))
     assert second.remote["review_project"] != first.remote["review_project"]
+
+
+def test_a_review_project_whose_description_was_rewritten_is_found_but_no_longer_deleted(
+    server: RecordedLabelStudio, world: RecordedWorld, tool: LabelStudio, ids: list[str]
+) -> None:
+    receipt = tool.apply(PutReviewTasks(items(ids[:1])))
+    project_of(server, receipt)["description"] = "The lead decides these on Fridays."
+    again = world.tool().apply(PutReviewTasks(items(ids[:2])))
+    assert again.remote["review_project"] == receipt.remote["review_project"]
+    removed = tool.apply(RemoveReview(receipt.remote["review_project"]))
+    assert sorted(removed.written) == ids[:2]
+    assert int(receipt.remote["review_project"]) in server.projects
 
 
 def test_a_list_of_projects_without_descriptions_raises(

@@ -300,12 +300,13 @@ def put(before: str, text: str) -> str:
 @example("a [/agreement-connector] b", "[agreement-connector] [/agreement-connector]")
 @example("\r\n\r\n", "</b> & <script>")
 @example("\r", "x")
+@example("", "a [/agreement-con[/agreement-connector]nector] b")
 @example("a\r\n\r", "x")
 def test_whatever_the_owner_wrote_comes_back_byte_for_byte(words: str, text: str) -> None:
     assume(without_summary(words) == words)
     full = put(words, text)
     assert without_summary(full) == words
-    assert not set("<>&\r\n") & set(summary_of(full) or "")
+    assert not set("<>\r\n") & set(summary_of(full) or "")
 
 
 def test_words_added_after_our_line_stay(server: RecordedLabelStudio, world: RecordedWorld, tool: LabelStudio) -> None:

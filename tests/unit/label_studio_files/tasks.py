@@ -47,7 +47,7 @@ def annotation(ident: int, rater: Any, results: list[dict[str, Any]], **more: An
     }
 
 
-def task(ident: int, *annotations: dict[str, Any], **more: Any) -> dict[str, Any]:
+def task(ident: Any, *annotations: dict[str, Any], **more: Any) -> dict[str, Any]:
     return {"id": ident, "data": {"text": "x"}, "annotations": list(annotations), **more}
 
 

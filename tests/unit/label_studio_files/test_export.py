@@ -120,7 +120,7 @@ def test_of_a_key_given_twice_the_last_counts_as_everywhere_in_json(write: Any) 
     assert unit.id == "2"
 
 
-MALFORMED = [
+MALFORMED: list[tuple[Any, str]] = [
     (5, "not an object"),
     (None, "not an object"),
     ({"annotations": []}, "no id"),
@@ -149,7 +149,7 @@ def test_a_malformed_task_is_skipped_with_its_reason_and_the_others_are_read(bad
 
 
 def test_odd_values_inside_results_are_unreadable_and_stop_nothing(write: Any) -> None:
-    odd = [
+    odd: list[Any] = [
         {"type": ["x"], "from_name": {"a": 1}, "id": [], "value": 5},
         {"type": "choices", "from_name": "a", "value": None},
         {"type": "choices", "from_name": "b", "value": {"choices": {"k": 1}}},
@@ -207,6 +207,17 @@ def test_a_lone_surrogate_can_be_written_again(write: Any) -> None:
 def test_what_is_no_source_is_refused_by_name(content: bytes, name: str, message: str, write: Any) -> None:
     with pytest.raises(FixConfiguration, match=message):
         read(write(content, name))
+
+
+def test_a_first_task_that_is_longer_than_a_look_at_it(write: Any) -> None:
+    long = {"data": {"text": "x" * 100_000}, **task(1, annotation(1, 2, choose("a")))}
+    assert [one.id for one in read(write([long, task(2)])) if isinstance(one, Unit)] == ["1", "2"]
+
+
+def test_a_file_cut_or_broken_in_its_first_task_is_not_trusted(write: Any) -> None:
+    for content in (b'[{"id":1,"ann', b"[{", b"[{'id': 1}]"):
+        with pytest.raises(DataNotTrusted):
+            read(write(content))
 
 
 def test_a_missing_file_a_folder_and_no_file(tmp_path: Path) -> None:

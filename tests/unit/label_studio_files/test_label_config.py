@@ -35,8 +35,10 @@ def question(control: str, name: str = "q") -> Question:
             (("A",), ("A", "B")),
         ),
         (
-            ('<Taxonomy name="q" toName="text"><Choice value="A"><Choice value="B"/></Choice>'
-            '<Choice value="C"/></Taxonomy>'),
+            (
+                '<Taxonomy name="q" toName="text"><Choice value="A"><Choice value="B"/></Choice>'
+                '<Choice value="C"/></Taxonomy>'
+            ),
             "paths",
             (("A",), ("A", "B"), ("C",)),
         ),
@@ -155,6 +157,13 @@ def test_a_date_is_read_in_the_declared_form() -> None:
     ]
     question = table_of(tasks, config).questions["q"]
     assert len(set(values(question).values())) == 1
+    assert question.left_out == {"unreadable": 1}
+
+
+def test_a_result_about_a_region_is_no_answer_to_a_task_level_control() -> None:
+    config = f'<View>{TEXT}<Choices name="sent" toName="text">{YES_NO}</Choices></View>'
+    of_region = [result("sent", "choices", ["Yes"]) | {"value": {"start": 0, "end": 3, "choices": ["Yes"]}}]
+    question = table_of([task(1, annotation(1, 2, of_region))], config).questions["sent"]
     assert question.left_out == {"unreadable": 1}
 
 

@@ -94,6 +94,13 @@ def test_an_emptied_answer_is_empty(raw: Any) -> None:
     assert question.left_out == {"empty": 1}
 
 
+def test_a_label_may_be_called_what_a_reason_is_called() -> None:
+    given = [choose("empty", "x"), choose("empty"), choose("unreadable"), choose({}), choose()]
+    question = table_of([task(1, *(annotation(n, n, one) for n, one in enumerate(given, 1)))]).questions["sent"]
+    assert list(values(question).values()) == [("empty", "x"), ("empty",), ("unreadable",)]
+    assert question.left_out == {"unreadable": 1, "empty": 1}
+
+
 def test_types_that_differ_under_one_name_are_unreadable_not_mixed() -> None:
     tasks = [task(1, annotation(1, 2, [result("q", "rating", 4)]), annotation(2, 3, choose("4", name="q")))]
     question = table_of(tasks).questions["q"]

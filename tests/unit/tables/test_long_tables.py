@@ -135,6 +135,13 @@ def test_a_time_column_decides_instead(column: str, write: Write) -> None:
     assert table.questions["value"].repeats == 2
 
 
+def test_a_time_beyond_the_calendar_is_none(write: Write) -> None:
+    times = ["0001-01-01T00:00:00+23:59", "9999-12-31T23:59:59-23:59", "2026-01-01"]
+    rows = "".join(f"1,a,{n},{time}\n" for n, time in enumerate(times))
+    for content in (rows, "\n".join(reversed(rows.split("\n")))):
+        assert values(table_of(write(f"unit,rater,value,time\n{content}"))) == {("1", "a"): "2"}
+
+
 def test_repeats_are_told_apart_by_question(write: Write) -> None:
     table = table_of(write("unit,rater,question,value\n1,a,p,old\n1,a,q,only\n1,a,p,new\n"))
     assert values(table, "p") == {("1", "a"): "new"}
@@ -223,6 +230,13 @@ def test_jsonl_lists_are_sets_of_labels(write: Write) -> None:
     assert table.questions["value"].question.kind == "choices"
     assert values(table) == {("1", "0"): ("a", "b"), ("1", "1"): ("a",), ("1", "2"): ("a",)}
     assert table.left_out == {"empty": 1}
+
+
+def test_a_label_may_be_called_what_a_reason_is_called(write: Write) -> None:
+    rows = [{"unit": 1, "rater": n, "value": value} for n, value in enumerate([[], ["empty"], [{}], ["unreadable"]])]
+    table = table_of(write("\n".join(map(json.dumps, rows)), "t.jsonl"))
+    assert values(table) == {("1", "1"): ("empty",), ("1", "3"): ("unreadable",)}
+    assert table.left_out == {"empty": 1, "unreadable": 1}
 
 
 @pytest.mark.parametrize(

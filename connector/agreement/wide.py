@@ -1,0 +1,273 @@
+"""A numeric units x raters array counted without its long form: little more than one pass over the input.
+
+Blocks of rows that stay in the processor's cache are read once. Where the values are few whole numbers, a row of them
+is one number (the answers as digits), so that a histogram of those numbers holds everything that alpha needs. At the
+interval level any numbers will do, by each unit's sum of squares around its own mean.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from connector.agreement.distances import ratio_d2
+from connector.agreement.intervals import Coefficient
+from connector.agreement.patterns import DENSE, EXACT, Patterns
+from connector.agreement.ratings import Floats, Ints, InvalidRatings, Level
+
+Table = NDArray[Any]
+
+CELLS = 40_960
+"""Cells of one block of rows: 320 KB of numbers."""
+FEW_ROWS = 65_536
+"""Places of a histogram that is always affordable; above it, four for each unit are."""
+MOST_SPAN = 64
+"""Whole numbers from the smallest to the largest value: their distances are one small matrix."""
+HUGE = 1e150
+"""Above it a square might overflow."""
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """Units folded to rows of counts.
+
+    counts : (G, V) ratings of each value in such a unit; two rows may be equal.
+    weights : (G,) units with that row. values : (V,) ascending numbers, each used by somebody.
+    """
+
+    counts: Floats
+    weights: Floats
+    values: Floats
+
+    def patterns(self) -> Patterns:
+        """The patterns of these units, in the order in which `patterns.fold` has them; no unit's place is known."""
+        rated = self.counts.any(axis=1)
+        counts, weights = self.counts[rated], self.weights[rated]
+        order = np.lexsort(counts.T)
+        counts, weights = counts[order], weights[order]
+        new = np.ones(len(counts), dtype=np.bool_)
+        new[1:] = (counts[1:] != counts[:-1]).any(axis=1)
+        starts = np.flatnonzero(new)
+        distinct = counts[starts].astype(np.int64)
+        merged = np.add.reduceat(weights, starts).astype(np.int64) if len(starts) else np.zeros(0, dtype=np.int64)
+        row, col = np.nonzero(distinct)
+        nowhere = np.zeros(0, dtype=np.int64)
+        return Patterns(row, col, distinct[row, col], distinct.sum(axis=1), merged, len(self.values), nowhere)
+
+
+def is_numeric(data: Any) -> bool:
+    """Whether this is a units x raters array of real numbers."""
+    return isinstance(data, np.ndarray) and data.ndim == 2 and data.dtype.kind in "fiub"
+
+
+def count(table: Table) -> Counts | None:
+    """The counts of a units x raters array with NaN where a rating is missing; None where its values are not few
+    whole numbers.
+
+    Raises InvalidRatings for an infinite value.
+    """
+    limits = _limits(table)
+    if limits is None:
+        return Counts(np.zeros((0, 0)), np.zeros(0), np.zeros(0))
+    low, high = limits
+    most_rows = max(FEW_ROWS, 4 * len(table))
+    if max(abs(low), abs(high)) * most_rows >= EXACT or high - low >= MOST_SPAN or low != int(low):
+        return None
+    span = int(high - low) + 1
+    if table.size <= CELLS:
+        rows = _as_it_is(table, low, span)
+    elif (span + 1) ** table.shape[1] <= most_rows:
+        rows = _by_row(table, low, span)
+    else:
+        rows = _by_groups(table, low, span, most_rows)
+    if rows is None:
+        return None
+    counts, weights = rows
+    used = counts.any(axis=0)
+    return Counts(counts[:, used].astype(np.float64), weights, np.flatnonzero(used) + np.float64(low))
+
+
+def alpha_of_counts(found: Counts, level: Level) -> Coefficient:
+    """Alpha of counted units, without an interval."""
+    size = found.counts.sum(axis=1)
+    weights = np.where(size >= 2, found.weights, 0.0)
+    marginals = weights @ found.counts
+    n = float(marginals.sum())
+    if not n:
+        return Coefficient(None, "no_pairable_units")
+    if level is Level.RATIO and len(found.values) and found.values[0] < 0:
+        return Coefficient(None, "wrong_level")
+    if np.count_nonzero(marginals) < 2:
+        return Coefficient(None, "no_variation")
+    d2 = _distances(found.values, marginals, level)
+    pairs = np.einsum("gv,gv->g", found.counts @ d2, found.counts)
+    return _alpha(n, float(weights @ (pairs / np.maximum(size - 1, 1))), float(marginals @ d2 @ marginals))
+
+
+def interval_alpha(table: Table) -> Coefficient:
+    """Alpha at the interval level of any numbers, without an interval.
+
+    With SS_u the sum of squares of a unit around its mean, D_u = 2 m_u SS_u / (m_u - 1) and P = 2 n SS, where SS is the
+    sum of all SS_u and of the squares between the units' means: nothing is subtracted from anything of its own size.
+    Raises InvalidRatings for an infinite value.
+    """
+    limits = _limits(table)
+    sizes, means, within = (np.zeros(len(table)) for _ in range(3))
+    if limits is not None and limits[1] > limits[0]:
+        _squares(table, *limits, sizes, means, within)
+    elif limits is not None:
+        sizes = np.count_nonzero(table == table, axis=1).astype(np.float64)  # noqa: PLR0124  NaN differs from itself
+    paired = sizes >= 2
+    m, mean, inside = sizes[paired], means[paired], within[paired]
+    n = float(m.sum())
+    if not n:
+        return Coefficient(None, "no_pairable_units")
+    between = mean - float(m @ mean) / n
+    total = float(inside.sum() + m @ (between * between))
+    if total <= 0:
+        return Coefficient(None, "no_variation")
+    return _alpha(n, float((2 * m / (m - 1)) @ inside), 2 * n * total)
+
+
+def _alpha(n: float, d: float, p: float) -> Coefficient:
+    return Coefficient(1 - (n - 1) * d / p, None, d / n, p / (n * (n - 1)))
+
+
+def _limits(table: Table) -> tuple[float, float] | None:
+    """The smallest and the largest value, None where there is none."""
+    if not table.size:
+        return None
+    if table.dtype.kind != "f":
+        return float(table.min()), float(table.max())
+    lows, highs = [], []
+    for start, end in _blocks(table):
+        block = table[start:end]
+        lows.append(np.fmin.reduce(block, axis=None))
+        highs.append(np.fmax.reduce(block, axis=None))
+    low, high = float(np.fmin.reduce(lows)), float(np.fmax.reduce(highs))
+    if math.isinf(low) or math.isinf(high):
+        raise InvalidRatings("a rating is infinite")
+    return None if math.isnan(low) else (low, high)
+
+
+def _blocks(table: Table) -> Iterator[tuple[int, int]]:
+    step = max(1, CELLS // max(table.shape[1], 1))
+    for start in range(0, len(table), step):
+        yield start, min(start + step, len(table))
+
+
+def _as_it_is(table: Table, low: float, span: int) -> tuple[Ints, Floats] | None:
+    """The counts of a small table, row by row."""
+    filled = np.fmax(table, low - 1)
+    digits = (filled - (low - 1)).astype(np.int64)
+    if table.dtype.kind == "f" and not (digits == filled - (low - 1)).all():
+        return None
+    return _counts(digits, span), np.ones(len(table))
+
+
+def _counts(digits: Ints, span: int) -> Ints:
+    """(G, span) how often each of the digits 1 ... span stands in a row of (G, R) digits; 0 is a missing rating."""
+    base = span + 1
+    cells = digits + np.arange(0, len(digits) * base, base)[:, None]
+    return np.bincount(cells.ravel(), minlength=len(digits) * base).reshape(len(digits), base)[:, 1:]
+
+
+def _by_row(table: Table, low: float, span: int) -> tuple[Ints, Floats] | None:
+    """Counts of the distinct rows, each row being one number."""
+    base, width = span + 1, table.shape[1]
+    powers = base ** np.arange(width, dtype=np.int64)
+    keys = np.empty(len(table), dtype=np.int64)
+    for start, end, numbers in _numbers(table, low, powers[:, None].astype(np.float64)):
+        if numbers is None:
+            return None
+        keys[start:end] = numbers[:, 0]
+    histogram = np.bincount(keys)
+    distinct = np.flatnonzero(histogram)
+    return _counts(distinct[:, None] // powers % base, span), histogram[distinct].astype(np.float64)
+
+
+def _by_groups(table: Table, low: float, span: int, most_rows: int) -> tuple[Ints, Floats] | None:
+    """Counts where a row has too many raters to be one number: raters by groups, whose counts are looked up and added.
+
+    The counts of a unit are digits again, one for each value.
+    """
+    base, width = span + 1, table.shape[1]
+    wide = width + 1
+    if wide**span >= EXACT:
+        return None
+    group = max(1, int(math.log(FEW_ROWS, base)))
+    powers = np.zeros((width, -(-width // group)))
+    for place in range(width):
+        powers[place, place // group] = base ** (place % group)
+    looked_up = _counts(np.arange(base**group)[:, None] // base ** np.arange(group) % base, span) @ (
+        wide ** np.arange(span, dtype=np.int64)
+    )
+    keys = np.empty(len(table), dtype=np.int64)
+    for start, end, numbers in _numbers(table, low, powers):
+        if numbers is None:
+            return None
+        keys[start:end] = looked_up[numbers.astype(np.int64)].sum(axis=1)
+    if wide**span <= most_rows:
+        histogram = np.bincount(keys)
+        distinct = np.flatnonzero(histogram)
+        weights = histogram[distinct]
+    else:
+        distinct, weights = np.unique(keys, return_counts=True)
+    if len(distinct) * span > DENSE:
+        return None
+    return distinct[:, None] // wide ** np.arange(span, dtype=np.int64) % wide, weights.astype(np.float64)
+
+
+def _numbers(table: Table, low: float, powers: Floats) -> Iterator[tuple[int, int, Floats | None]]:
+    """Blocks of rows as (rows, groups) whole numbers with the answers for digits; None where an answer is not whole."""
+    shift = (low - 1) * powers.sum(axis=0)
+    step = max(1, CELLS // table.shape[1])
+    filled, whole = (np.empty((step, table.shape[1])) for _ in range(2))
+    for start in range(0, len(table), step):
+        end = min(start + step, len(table))
+        block, rounded = filled[: end - start], whole[: end - start]
+        np.fmax(table[start:end], low - 1, out=block)
+        if table.dtype.kind == "f" and not np.array_equal(np.rint(block, out=rounded), block):
+            yield start, end, None
+            return
+        # exact: all sums are whole numbers that float64 holds
+        yield start, end, block @ powers - shift
+
+
+def _squares(table: Table, low: float, high: float, sizes: Floats, means: Floats, within: Floats) -> None:
+    """Fills in each unit's number of ratings, their mean and sum of squares around it, on a scale from -1 to 1."""
+    shrink = 0.25 if max(abs(low), abs(high)) > HUGE else 1.0
+    middle, reach = (low * shrink + high * shrink) / 2, (high * shrink - low * shrink) / 2
+    ones = np.ones(table.shape[1])
+    step = max(1, CELLS // table.shape[1])
+    for start in range(0, len(table), step):
+        rows = slice(start, start + step)
+        x = np.multiply(table[rows], shrink, dtype=np.float64)
+        x -= middle
+        x /= reach
+        missing = np.isnan(x)
+        np.copyto(x, 0.0, where=missing)
+        m = len(ones) - missing @ ones
+        mean = x @ ones
+        mean /= np.maximum(m, 1)
+        x -= mean[:, None]
+        np.copyto(x, 0.0, where=missing)
+        np.multiply(x, x, out=x)
+        sizes[rows], means[rows], within[rows] = m, mean, x @ ones
+
+
+def _distances(values: Floats, marginals: Floats, level: Level) -> Floats:
+    """(V, V) squared distances of the values."""
+    if level is Level.NOMINAL:
+        return 1.0 - np.eye(len(values))
+    if level is Level.RATIO:
+        return ratio_d2(values[:, None], values[None, :])
+    places = values if level is Level.INTERVAL else np.cumsum(marginals) - marginals / 2
+    apart = places[:, None] - places[None, :]
+    squared: Floats = apart * apart
+    return squared
