@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
@@ -497,16 +497,22 @@ def _read_sources(
     """The table of the files, and what a report should say of them."""
     from connector.output.view import context_of
     from connector.tools.files import open_files
-    from connector.workflow.batch import restrict
+    from connector.workflow.batch import Batch, Restricted
     from connector.workflow.measure import collect
 
     xml = None if label_config is None else _read_text(label_config)
     files = open_files(sources, label_config=xml, columns=_columns(columns), missing=missing or ())
-    units = files.units if batch is None else restrict(files.units, batch)
+    units = Restricted(files.units, batch or Batch())
     found = collect(units, files.schema, settings, default=default)
     names = [source.name for source in sources]
     title = f"Agreement in {', '.join(names)}"
-    return found, context_of(found, title=title, sources=names, threshold=settings.gate.threshold)
+    notes = _outside_note(units.outside)
+    return found, context_of(found, title=title, sources=names, threshold=settings.gate.threshold, notes=notes)
+
+
+def _outside_note(units: Sequence[str]) -> list[str]:
+    few = ", ".join(units[:5]) + (", ..." if len(units) > 5 else "")
+    return [f"Outside the batch and left out: {len(units):,} units ({few})."] if units else []
 
 
 def _read_text(path: Path) -> str:
@@ -524,7 +530,8 @@ def _gate_live(settings: Settings, batch: Batch, questions: list[str]) -> tuple[
 
     with _watch("Pulling", "") as watch, _connected(settings) as tool, Store(settings.store_path) as store:
         gated = run(tool, store, settings, batch, watch, questions=questions)
-    return gated.measured, _live_context(gated.measured, gated.project.title, gated.project.link)
+    notes = _outside_note(gated.outside)
+    return gated.measured, _live_context(gated.measured, gated.project.title, gated.project.link, notes)
 
 
 def _render(form: Format, report: AgreementReport, context: Context, *, verdict_only: bool = False) -> str:
@@ -555,11 +562,15 @@ def _table(report: AgreementReport) -> str:
     return rows.getvalue()
 
 
-def _live_context(measured: Measured, title: str, link: str) -> Context:
+def _live_context(measured: Measured, title: str, link: str, notes: Sequence[str] = ()) -> Context:
     from connector.output.view import context_of
 
     return context_of(
-        measured.table, title=title or "Agreement", link=link, unit_link=lambda unit: f"{link}?task={unit}"
+        measured.table,
+        title=title or "Agreement",
+        link=link,
+        unit_link=lambda unit: f"{link}?task={unit}",
+        notes=notes,
     )
 
 

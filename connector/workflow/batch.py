@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from connector.annotations.collect import natural_key
@@ -80,29 +80,56 @@ def _ids(text: str) -> tuple[str, ...]:
     return tuple(ids)
 
 
-def restrict(units: Iterable[Unit | SkippedTask], batch: Batch) -> Iterable[Unit | SkippedTask]:
-    """The units of the batch; malformed tasks pass where they may belong to it."""
-    if batch.units:
-        asked = set(batch.units)
-        return (one for one in units if (one.unit if isinstance(one, SkippedTask) else one.id) in asked)
-    if batch.where is not None:
-        field, value = batch.where
-        return (one for one in units if isinstance(one, SkippedTask) or _text(one.data.get(field)) == value)
-    if batch.first is not None:
-        return _first(units, batch.first)
-    return units
+class Restricted:
+    """The units of the batch, to be gone through once; malformed tasks pass where they may belong to it.
+
+    `outside` are the ids of the units that were left out, complete after the last unit.
+    """
+
+    def __init__(self, units: Iterable[Unit | SkippedTask], batch: Batch) -> None:
+        self._units = units
+        self._batch = batch
+        self.outside: list[str] = []
+
+    def __iter__(self) -> Iterator[Unit | SkippedTask]:
+        belongs = self._test()
+        units = self._units
+        if self._batch.first is not None:
+            units = sorted(units, key=lambda one: natural_key(_id(one)))
+        for one in units:
+            if belongs(one):
+                yield one
+            else:
+                self.outside.append(_id(one))
+
+    def _test(self) -> Callable[[Unit | SkippedTask], bool]:
+        batch = self._batch
+        if batch.units:
+            asked = set(batch.units)
+            return lambda one: _id(one) in asked
+        if batch.where is not None:
+            field, value = batch.where
+            return lambda one: isinstance(one, SkippedTask) or _text(one.data.get(field)) == value
+        if batch.first is not None:
+            return _Among(batch.first)
+        return lambda one: True  # noqa: ARG005 - every unit
 
 
-def _first(units: Iterable[Unit | SkippedTask], count: int) -> list[Unit | SkippedTask]:
-    by_id = sorted(units, key=lambda one: natural_key(one.unit if isinstance(one, SkippedTask) else one.id))
-    kept: list[Unit | SkippedTask] = []
-    ids: set[str] = set()
-    for one in by_id:
-        ids.add(one.unit if isinstance(one, SkippedTask) else one.id)
-        if len(ids) > count:
-            break
-        kept.append(one)
-    return kept
+class _Among:
+    """Whether a unit is among the first so many different ones that come."""
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+        self._ids: set[str] = set()
+
+    def __call__(self, one: Unit | SkippedTask) -> bool:
+        if len(self._ids) < self._count:
+            self._ids.add(_id(one))
+        return _id(one) in self._ids
+
+
+def _id(one: Unit | SkippedTask) -> str:
+    return one.unit if isinstance(one, SkippedTask) else one.id
 
 
 def _text(value: object) -> str | None:

@@ -8,12 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from connector.annotations.collect import Table
-from connector.annotations.model import Unit
 from connector.config import Settings
 from connector.errors import SkippedTask
 from connector.store import Store
 from connector.tools.base import Project, Tool
-from connector.workflow.batch import Batch, restrict
+from connector.workflow.batch import Batch, Restricted
 from connector.workflow.measure import Measured, collect, measure
 from connector.workflow.pulling import Pulled, pull
 from connector.workflow.sync import Watch
@@ -21,11 +20,12 @@ from connector.workflow.sync import Watch
 
 @dataclass(frozen=True, slots=True)
 class Gated:
-    """The verdict on a live batch, with the pull it rests on."""
+    """The verdict on a live batch, with the pull it rests on and the units outside the batch."""
 
     project: Project
     pulled: Pulled
     measured: Measured
+    outside: tuple[str, ...]
 
 
 def gate(
@@ -44,14 +44,14 @@ def gate(
     )
     run = store.start_run(project.source, "gate", started)
     skipped = [SkippedTask(unit, reason) for unit, reason in store.skipped(project.source).items()]
-    chosen: list[Unit | SkippedTask] = list(restrict([*store.units(project.source), *skipped], batch))
+    chosen = Restricted([*store.units(project.source), *skipped], batch)
     table = collect(chosen, project.schema, settings)
     data, name = fingerprint(table), _name(batch)
     look = _look(store, project.source, name, data)
     measured = measure(table, settings, batch=batch.named, look=look, live=True, questions=questions)
     judged = {**measured.decision.to_json(), "batch": name, "data": data}
     store.end_run(run, watch.now(), measured.decision.verdict, {"pulled": pulled.fetched}, judged)
-    return Gated(project, pulled, measured)
+    return Gated(project, pulled, measured, tuple(chosen.outside))
 
 
 def fingerprint(table: Table) -> str:

@@ -53,6 +53,16 @@ def test_go_is_0_no_go_is_1_and_undecided_is_3(run: Runner, tmp_path: Path) -> N
     assert run("gate", "good.json", "--batch", "1-11").returncode == 3, "unit 11 is not there"
 
 
+def test_ls_10_an_export_that_is_not_the_batch_names_what_is_absent_and_what_is_outside(
+    run: Runner, tmp_path: Path
+) -> None:
+    export(tmp_path / "export.json", [task(n, ["yes", "no"]) for n in (1, 2, 9)])
+    done = run("gate", "export.json", "--batch", "1-3")
+    assert done.returncode == 3
+    assert "1 of the named units are not there: 3." in done.stdout
+    assert "Outside the batch and left out: 1 units (9)." in done.stdout
+
+
 def test_one_category_is_undecided_never_a_pass(run: Runner, tmp_path: Path) -> None:
     export(tmp_path / "one.json", [task(n, ["yes", "yes"]) for n in range(1, 11)])
     done = run("gate", "one.json", "--first", "10", "--format", "json")

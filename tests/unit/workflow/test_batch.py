@@ -8,7 +8,7 @@ import pytest
 
 from connector.annotations.model import Unit
 from connector.errors import FixConfiguration, SkippedTask
-from connector.workflow.batch import Batch, parse_batch, restrict
+from connector.workflow.batch import Batch, Restricted, parse_batch
 
 UNITS: list[Unit | SkippedTask] = [
     Unit("10", [], {"batch": 1}),
@@ -19,7 +19,7 @@ UNITS: list[Unit | SkippedTask] = [
 
 
 def ids(batch: Batch) -> list[str]:
-    return [one.unit if isinstance(one, SkippedTask) else one.id for one in restrict(UNITS, batch)]
+    return [one.unit if isinstance(one, SkippedTask) else one.id for one in Restricted(UNITS, batch)]
 
 
 def test_ids_ranges_and_files(tmp_path: Path) -> None:
@@ -58,3 +58,9 @@ def test_a_field_is_compared_as_text() -> None:
 def test_named_units_and_no_batch() -> None:
     assert ids(Batch(units=("100", "11", "5"))) == ["11", "100"]
     assert ids(Batch()) == ["10", "9", "11", "100"]
+
+
+def test_what_lies_outside_is_told() -> None:
+    chosen = Restricted(UNITS, Batch(units=("9", "100")))
+    assert len(list(chosen)) == 2
+    assert chosen.outside == ["10", "11"]

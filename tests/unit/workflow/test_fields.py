@@ -63,9 +63,15 @@ def test_the_majority_waits_for_all_required_ratings() -> None:
 
 def test_of_several_questions_the_bare_fields_are_the_worst() -> None:
     fields = desired_fields(
-        report(("one", [["a", "a"], ["a", "b"], ["a", None], [None, None]]), ("two", [["x", "x"], ["x", "x"], ["y", "y"], [None, None]])),
-        prefix="iaa_", required_ratings=2, scores=True, majority=False,
-    )  # fmt: skip
+        report(
+            ("one", [["a", "a"], ["a", "b"], ["a", None], [None, None]]),
+            ("two", [["x", "x"], ["x", "x"], ["y", "y"], [None, None]]),
+        ),
+        prefix="iaa_",
+        required_ratings=2,
+        scores=True,
+        majority=False,
+    )
     assert fields["iaa_status"] == {"1": "agreed", "2": "conflict", "3": "agreed", "4": "unrated"}
     assert fields["iaa_agreement"] == {"1": 1.0, "2": 0.0, "3": 1.0}
     assert "iaa_majority_one" not in fields
