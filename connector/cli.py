@@ -321,7 +321,7 @@ def report(
     settings = _load(config)
     if not settings.store_path.exists():
         raise FixConfiguration(f"There is no store at {settings.store_path} yet.", f"Run: connector sync -c {config}")
-    with _connected(settings) as tool, Store(settings.store_path) as store:
+    with _connected(settings) as tool, Store(settings.store_path, keep=False, alone=False) as store:
         project, measured = run(tool, store, settings)
     _write(_render(format, measured.report, _live_context(measured, project.title, project.link)), output)
 

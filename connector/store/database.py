@@ -67,6 +67,7 @@ class Store:
     ----------
     path : the SQLite file; made when missing, together with its lock file `<path>.lock`.
     keep : False rolls everything back on leaving (a dry run): nothing is written, and a missing file stays missing.
+    alone : False reads beside a run that is at work, as the store stood when it was opened; goes with `keep=False`.
 
     Raises
     ------
@@ -75,7 +76,7 @@ class Store:
     DataNotTrusted : the file is not a store or is damaged.
     """
 
-    def __init__(self, path: Path, *, keep: bool = True) -> None:
+    def __init__(self, path: Path, *, keep: bool = True, alone: bool = True) -> None:
         from filelock import FileLock, Timeout
 
         self.path = path
@@ -84,7 +85,7 @@ class Store:
             raise FixConfiguration(
                 f"The folder of the store does not exist: {path.parent}.", "Make it, or set `store:`."
             )
-        self._lock = FileLock(f"{path}.lock") if keep or path.exists() else None
+        self._lock = FileLock(f"{path}.lock") if alone and (keep or path.exists()) else None
         try:
             if self._lock is not None:
                 self._lock.acquire(timeout=0)

@@ -109,6 +109,15 @@ def test_two_runs_at_once_are_refused(tmp_path: Path) -> None:
     assert "AnotherRun" in other.stderr
 
 
+def test_a_report_reads_beside_a_run_that_is_at_work(tmp_path: Path) -> None:
+    with Store(tmp_path / "s.db") as writer:
+        writer.put_unit(SOURCE, unit("1"))
+        with writer.transaction():
+            writer.put_unit(SOURCE, unit("2"))
+            with Store(tmp_path / "s.db", keep=False, alone=False) as reader:
+                assert [u.id for u in reader.units(SOURCE)] == ["1"]
+
+
 def test_a_dry_run_changes_nothing(tmp_path: Path) -> None:
     with Store(tmp_path / "s.db", keep=False) as store, store.transaction():
         store.put_unit(SOURCE, unit("1"))
