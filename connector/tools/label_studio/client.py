@@ -12,6 +12,7 @@ import base64
 import binascii
 import json
 import re
+import threading
 import time
 from collections.abc import Callable, Mapping
 from datetime import datetime
@@ -54,6 +55,7 @@ class TokenAuth(AuthBase):
         self._renew_at = float("inf")
         self.renew: Callable[[SecretStr], str] | None = None
         self.renewals = 0
+        self._lock = threading.RLock()
 
     def __repr__(self) -> str:
         return f"TokenAuth({self.kind})"
@@ -63,8 +65,9 @@ class TokenAuth(AuthBase):
         if self.kind == "legacy token":
             request.headers["Authorization"] = f"Token {self._key.get_secret_value()}"
             return request
-        if self.renewable and (not self._access.get_secret_value() or time.monotonic() >= self._renew_at):
-            self.refresh()
+        with self._lock:
+            if self.renewable and (not self._access.get_secret_value() or time.monotonic() >= self._renew_at):
+                self.refresh()
         request.headers["Authorization"] = f"Bearer {self._access.get_secret_value()}"
         return request
 
@@ -417,7 +420,10 @@ def _retry(seconds: float, methods: frozenset[str] | None) -> Retry:
 
 
 def _worth_repeating(error: Exception, method: str) -> bool:
-    return isinstance(error, CutOff) or (isinstance(error, Refused) and error.status == 500 and method == "GET")
+    """Whether one more try may help, for a call that may be repeated at all."""
+    if isinstance(error, Refused) and error.status == 500:
+        return method == "GET" or "database is locked" in error.message
+    return isinstance(error, CutOff)
 
 
 def _sent_at(response: requests.Response) -> datetime | None:

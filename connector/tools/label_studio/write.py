@@ -10,7 +10,8 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from connector.errors import FixAccess, NotThere, UnexpectedAnswer
@@ -21,7 +22,9 @@ from connector.tools.label_studio.read import Reader
 BULK = 1000
 """Tasks per bulk call: SQLite servers read and rewrite each task's data."""
 PATCHES = 100
-"""Tasks whose data are read together before they are patched one by one."""
+"""Tasks whose data are read together before they are patched."""
+WORKERS = 4
+Change = Callable[[dict[str, Any]], dict[str, Any]]
 
 START, END = "[agreement-connector] ", " [/agreement-connector]"
 _LINE = re.compile(r"(?:\n\n|\r\n\r\n)?\[agreement-connector\] [^\r\n]*? \[/agreement-connector\]")
@@ -132,18 +135,15 @@ class Writer:
             return None
         return f"Label Studio said it wrote {op.field}, but task {task} does not hold it when read back"
 
-    def _patch(self, ids: Sequence[int], missing: list[int], change: Any) -> Receipt:
+    def _patch(self, ids: Sequence[int], missing: list[int], change: Change) -> Receipt:
         """Read, change and patch the whole `data` of each task; a task whose data would not change is left alone."""
         missing, written = list(missing), []
         failed = None
         for start in range(0, len(ids), PATCHES):
-            part = list(ids[start : start + PATCHES])
+            part = ids[start : start + PATCHES]
             rows = {row["id"]: row for row in self.reader.by_id(part, "id,data")}
-            for one in part:
-                if one not in rows:
-                    missing.append(one)
-                    continue
-                outcome = self._patch_one(one, rows[one].get("data"), change)
+            missing += [one for one in part if one not in rows]
+            for one, outcome in self._patch_together(rows, change):
                 if outcome is None:
                     written.append(one)
                 elif outcome == _GONE:
@@ -152,7 +152,20 @@ class Writer:
                     failed = failed or outcome
         return Receipt(_texts(written), _texts(missing), failed=failed)
 
-    def _patch_one(self, task: int, data: Any, change: Any) -> str | None:
+    def _patch_together(
+        self, rows: Mapping[int, Mapping[str, Any]], change: Change
+    ) -> Iterator[tuple[int, str | None]]:
+        """Patch some tasks at once: four take about half the time of one after the other."""
+        pool = ThreadPoolExecutor(WORKERS)
+        try:
+            yield from zip(
+                rows, pool.map(lambda one: self._patch_one(one, rows[one].get("data"), change), rows), strict=True
+            )
+        finally:
+            # A server that went away is waited for once, not once for each task that is left.
+            pool.shutdown(cancel_futures=True)
+
+    def _patch_one(self, task: int, data: Any, change: Change) -> str | None:
         if not isinstance(data, dict):
             # A PATCH whose data is no object is saved and breaks the project's listing for good.
             return f"task {task} holds {type(data).__name__} instead of named fields as its data; left alone"
@@ -343,8 +356,8 @@ def without_summary(description: str) -> str:
 def _one_line(text: str) -> str:
     """`text` on one line, unable to end the markers early.
 
-    The description is shown as text, but other pages may show it as HTML: what could open a tag becomes its single quotation
-    mark, which every font has.
+    The description is shown as text, but other pages may show it as HTML: what could open a tag becomes a quotation
+    mark that every font has.
     """
     flat = " ".join(text.split()).replace("agreement-connector", "agreement connector")
     return flat.translate({ord("<"): "‹", ord(">"): "›"})

@@ -298,6 +298,12 @@ def test_a_500_is_asked_twice_and_no_more(server: RecordedLabelStudio, legacy: C
     assert "time data does not match" in str(caught.value)
 
 
+def test_a_locked_database_is_tried_once_more(server: RecordedLabelStudio, legacy: Client) -> None:
+    with server.failing(refuse_all(500, {"detail": "database is locked"})), pytest.raises(Refused, match="locked"):
+        legacy.call("PATCH", "api/projects/1/", body={})
+    assert len(server.log) == 2
+
+
 def test_a_500_on_a_write_is_not_repeated(server: RecordedLabelStudio, legacy: Client) -> None:
     with server.failing(refuse_all(500)), pytest.raises(Refused):
         legacy.call("PATCH", "api/projects/1/", body={})

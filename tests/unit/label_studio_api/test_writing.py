@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
+from connector.errors import RetryLater, UnexpectedAnswer
 from connector.tools.base import ClearFields, PutSummary, PutView, RemoveSummary, RemoveView, SetField
 from connector.tools.label_studio import write
 from connector.tools.label_studio.tool import LabelStudio
@@ -99,8 +101,6 @@ def test_an_answer_that_cannot_be_right_raises(
     def lie(request: Request) -> Answer | None:
         return Answer(200, {"detail": detail}) if request.path == "/api/dm/actions" else None
 
-    from connector.errors import UnexpectedAnswer
-
     with server.failing(lie), pytest.raises(UnexpectedAnswer):
         tool.apply(SetField("iaa_agreement", 0.5, tuple(ids)))
 
@@ -115,13 +115,13 @@ def test_what_was_written_before_a_refusal_is_told(
         if request.path != "/api/dm/actions":
             return None
         calls.append(request)
-        return Answer(500, {"detail": "database is locked"}) if len(calls) == 2 else None
+        return Answer(500, {"detail": "it broke"}) if len(calls) == 2 else None
 
     with server.failing(second):
         receipt = tool.apply(SetField("iaa_status", "agreed", tuple(ids)))
     assert receipt.written == tuple(ids[:3])
     assert receipt.failed is not None
-    assert "database is locked" in receipt.failed
+    assert "it broke" in receipt.failed
 
 
 @pytest.mark.parametrize(
@@ -188,6 +188,29 @@ def test_clearing_goes_on_after_one_refusal(server: RecordedLabelStudio, tool: L
     assert len(receipt.written) == TASKS - 1
     assert receipt.failed is not None
     assert tool.apply(ClearFields(("iaa_agreement",), tuple(ids))).failed is None
+
+
+def test_a_server_that_goes_away_while_patching_is_waited_for_once(
+    server: RecordedLabelStudio, world: RecordedWorld, tool: LabelStudio, ids: list[str]
+) -> None:
+    """And what is left can be cleared afterwards."""
+    tool.apply(SetField("iaa_agreement", 0.5, tuple(ids)))
+    patched: list[Request] = []
+
+    def away(request: Request) -> Answer | None:
+        if request.method == "PATCH":
+            patched.append(request)
+            if len(patched) > 2:
+                return Answer(503, "", "text/html")
+        return None
+
+    started = time.monotonic()
+    with server.failing(away), pytest.raises(RetryLater):
+        tool.apply(ClearFields(("iaa_agreement",), tuple(ids)))
+    assert time.monotonic() - started < 4 * world.patience + 4
+    assert any("iaa_agreement" in world.content(unit) for unit in ids)
+    assert tool.apply(ClearFields(("iaa_agreement",), tuple(ids))).written == tuple(ids)
+    assert not any("iaa_agreement" in world.content(unit) for unit in ids)
 
 
 # The tab
