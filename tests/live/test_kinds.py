@@ -97,7 +97,8 @@ def test_every_kind_is_measured_by_itself_or_named_as_not_measured(
 def test_a_pairwise_comparison(
     owner: Api, label_studio: LabelStudioServer, project: Callable[..., SmallProject], tmp_path: Path
 ) -> None:
-    config = '<View><Pairwise name="pair" toName="left,right"/><Text name="left" value="$l"/><Text name="right" value="$r"/></View>'
+    sides = '<Text name="left" value="$l"/><Text name="right" value="$r"/>'
+    config = f'<View><Pairwise name="pair" toName="left,right"/>{sides}</View>'
 
     def side(which: str) -> list[dict[str, Any]]:
         return [{"from_name": "pair", "to_name": "pair", "type": "pairwise", "value": {"selected": which}}]
