@@ -1,4 +1,16 @@
-"""Agreement between the raters of an annotation project: measured, explained, gated, and written back into the tool."""
+"""Agreement between the raters of an annotation project: measured, explained, gated, and written back into the tool.
+
+From Python, on a table of units x raters with None or NaN where a rating is missing:
+
+>>> from connector import krippendorff_alpha
+>>> found = krippendorff_alpha([[1, 1, None], [2, 2, 3], [3, 3, 3], [1, 2, 1]] * 10, level="ordinal", confidence=0.95)
+>>> round(found.value, 3), found.reason
+(0.752, None)
+>>> found.low < found.value < found.high
+True
+>>> krippendorff_alpha([["yes", "yes"], ["yes", None]]).reason
+'no_variation'
+"""
 
 from __future__ import annotations
 
@@ -7,15 +19,23 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from connector.agreement.alpha import krippendorff_alpha
+    from connector.agreement.comparison import Difference, paired_difference
     from connector.agreement.consensus import UnitResult, UnitResults
     from connector.agreement.gate import GateDecision, GateRule, Obstacle, QuestionDecision, decide
+    from connector.agreement.gwet import brennan_prediger, conger_kappa, fleiss_kappa, gwet_ac1, gwet_ac2
+    from connector.agreement.icc import intraclass
     from connector.agreement.intervals import Coefficient, Interval
+    from connector.agreement.kappa import cohen_kappa, scott_pi, weighted_kappa
+    from connector.agreement.power import bloch_kraemer_units, units_for_half_width
     from connector.agreement.ratings import InvalidRatings, Level, Ratings
     from connector.agreement.report import AgreementReport, QuestionRatings, QuestionReport, assess
+    from connector.agreement.scales import Band, read
 
 _HOME = {
     "AgreementReport": "report",
+    "Band": "scales",
     "Coefficient": "intervals",
+    "Difference": "comparison",
     "GateDecision": "gate",
     "GateRule": "gate",
     "Interval": "intervals",
@@ -29,13 +49,28 @@ _HOME = {
     "UnitResult": "consensus",
     "UnitResults": "consensus",
     "assess": "report",
+    "bloch_kraemer_units": "power",
+    "brennan_prediger": "gwet",
+    "cohen_kappa": "kappa",
+    "conger_kappa": "gwet",
     "decide": "gate",
+    "fleiss_kappa": "gwet",
+    "gwet_ac1": "gwet",
+    "gwet_ac2": "gwet",
+    "intraclass": "icc",
     "krippendorff_alpha": "alpha",
+    "paired_difference": "comparison",
+    "read": "scales",
+    "scott_pi": "kappa",
+    "units_for_half_width": "power",
+    "weighted_kappa": "kappa",
 }
 
 __all__ = [
     "AgreementReport",
+    "Band",
     "Coefficient",
+    "Difference",
     "GateDecision",
     "GateRule",
     "Interval",
@@ -49,8 +84,21 @@ __all__ = [
     "UnitResult",
     "UnitResults",
     "assess",
+    "bloch_kraemer_units",
+    "brennan_prediger",
+    "cohen_kappa",
+    "conger_kappa",
     "decide",
+    "fleiss_kappa",
+    "gwet_ac1",
+    "gwet_ac2",
+    "intraclass",
     "krippendorff_alpha",
+    "paired_difference",
+    "read",
+    "scott_pi",
+    "units_for_half_width",
+    "weighted_kappa",
 ]
 
 

@@ -10,7 +10,7 @@ Observed disagreement is D / n, expected disagreement P / (n (n - 1)).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol
@@ -19,10 +19,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from connector.agreement import wide
-from connector.agreement.distances import DISTANCES, MOST_VALUES, SET_DISTANCES, ratio_d2, set_matrix, set_pairs
-from connector.agreement.intervals import SEED, Coefficient, interval_of
-from connector.agreement.patterns import DENSE, Patterns, fold, tally
-from connector.agreement.ratings import Floats, Ints, Level, Ratings
+from connector.agreement.distances import (
+    DISTANCES,
+    MOST_VALUES,
+    VALUE_DISTANCES,
+    comparable,
+    distance_matrix,
+    distance_pairs,
+    ratio_d2,
+    stand_in,
+)
+from connector.agreement.intervals import SEED, Case, Coefficient, measured
+from connector.agreement.patterns import DENSE, Patterns, Skew, dot, fold, tally
+from connector.agreement.ratings import Floats, Ints, Level, Ratings, maybe_turned
 
 SAMPLED_PAIRS = 1_000_000
 SAMPLED_PAIRS_RESAMPLED = 20_000
@@ -34,8 +43,21 @@ NOTHING = 1e-12
 class Metric(Protocol):
     """D and P of B rows of pattern weights."""
 
+    @property
+    def disagreement(self) -> Floats:
+        """(G,) D_u of each pattern, by the marginals as they are."""
+
+    def d2(self, a: Ints, b: Ints) -> Floats:
+        """(K,) distances of the values with codes a[k] and b[k], by the marginals as they are."""
+
     def totals(self, weights: Floats) -> tuple[Floats, Floats]:
         """(B,) D and (B,) P for (B, G) weights. P is 0 where there is no variation."""
+
+    def slopes(self) -> tuple[Floats, Floats] | None:
+        """(G,) what one unit more of each pattern adds to D and to P, at the observed weights; None if not known."""
+
+    def without_one(self) -> tuple[Floats, Floats] | None:
+        """(G,) D and P when one unit of each pattern is left out; None if not known exactly."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +65,7 @@ class AlphaStatistic:
     """Alpha as a function of pattern weights.
 
     patterns : pairable patterns whose values are in the order that the distance needs.
-    values : (V,) numbers (interval, ratio) or V sets; unused for nominal and ordinal.
+    values : (V,) numbers (interval, ratio) or V sets, rankings or texts; unused for nominal and ordinal.
     distance : a name of `distances.DISTANCES`.
     """
 
@@ -90,15 +112,53 @@ class AlphaStatistic:
         ratio: Floats = np.divide((n - 1) * d, p, out=np.full_like(p, math.nan), where=p > 0)
         return 1 - ratio
 
+    @property
+    def skew(self) -> Skew:
+        """How far one value outweighs the others."""
+        return self.patterns.skew
+
+    def influence(self) -> Floats | None:
+        """(G,) of one unit more of each pattern, as Gwet linearises alpha: that of 1 - n D / P."""
+        slopes = self.metric.slopes()
+        if slopes is None:
+            return None
+        weights = self.weights.astype(np.float64)
+        n, d, p = (float(total[0]) for total in self.totals(weights[None, :]))
+        size = self.patterns.size
+        moved: Floats = size * d / p + n * slopes[0] / p - n * d * slopes[1] / (p * p)
+        return -float(weights.sum()) * moved
+
+    def linearised(self) -> Floats | None:
+        """(G,) for Gwet's interval."""
+        return self.influence()
+
+    def leave_one_out(self) -> Floats | None:
+        """(G,) alpha without one unit of each pattern, NaN where undefined then; None if not known exactly."""
+        without = self.metric.without_one()
+        if without is None:
+            return None
+        d, p = without
+        n = float(self.patterns.n_ratings) - self.patterns.size
+        ratio: Floats = np.divide((n - 1) * d, p, out=np.full_like(p, math.nan), where=p > 0)
+        return 1 - ratio
+
     def with_conflict(self) -> AlphaStatistic:
         """Alpha with one conflict between the two commonest values added."""
-        return AlphaStatistic(self.patterns.with_conflict(), self.values, self.distance)
+        return self.on(self.patterns.with_conflict())
+
+    def with_agreement(self) -> AlphaStatistic:
+        """Alpha with one agreement on the second commonest value added."""
+        return self.on(self.patterns.with_agreement())
+
+    def on(self, patterns: Patterns) -> AlphaStatistic:
+        """The same distance on other patterns of the same values; distances compared once are not compared again."""
+        values = self.metric.matrix if isinstance(self.metric, _Compared) else self.values
+        return AlphaStatistic(patterns, values, self.distance)
 
 
 def _count(patterns: Patterns, weights: Floats) -> Floats:
     """(B,) n, ratings."""
-    n: Floats = weights @ patterns.size.astype(np.float64)
-    return n
+    return dot(weights, patterns.size.astype(np.float64))
 
 
 class _Fixed:
@@ -130,7 +190,27 @@ class _Fixed:
         raise NotImplementedError
 
     def totals(self, weights: Floats) -> tuple[Floats, Floats]:
-        return weights @ self.disagreement, self.expected(weights)
+        return dot(weights, self.disagreement), self.expected(weights)
+
+    def expected_slope(self) -> Floats | None:
+        """(G,) what one unit more of each pattern adds to P."""
+        return None
+
+    def slopes(self) -> tuple[Floats, Floats] | None:
+        slope = self.expected_slope()
+        return None if slope is None else (self.disagreement, slope)
+
+    def without_one(self) -> tuple[Floats, Floats] | None:
+        """P is a quadratic form of the counts: its slope counts the pairs of a unit's own ratings twice."""
+        slope = self.expected_slope()
+        if slope is None:
+            return None
+        base = self.patterns.weights.astype(np.float64)
+        d, p = (float(total[0]) for total in self.totals(base[None, :]))
+        own = self.disagreement * (self.patterns.size - 1)
+        left = p - slope + own
+        # what is left of a difference of equal numbers is no variation
+        return np.maximum(d - self.disagreement, 0.0), np.where(left > NOTHING * p, left, 0.0)
 
 
 class _Nominal(_Fixed):
@@ -140,11 +220,20 @@ class _Nominal(_Fixed):
         disagreement: Floats = (size * size - same) / (size - 1)
         return disagreement
 
+    def d2(self, a: Ints, b: Ints) -> Floats:
+        unlike: Floats = (a != b).astype(np.float64)
+        return unlike
+
     def expected(self, weights: Floats) -> Floats:
         counts = self.patterns.sums(weights, self.patterns.n.astype(np.float64))
         n = _count(self.patterns, weights)
         p: Floats = n * n - np.einsum("bv,bv->b", counts, counts)
         return p
+
+    def expected_slope(self) -> Floats:
+        patterns = self.patterns
+        same = tally(patterns.row, patterns.n * patterns.marginals[patterns.col], patterns.n_patterns)
+        return 2 * (float(patterns.n_ratings) * patterns.size - same)
 
 
 class _Interval(_Fixed):
@@ -161,9 +250,14 @@ class _Interval(_Fixed):
         return difference * difference
 
     def expected(self, weights: Floats) -> Floats:
-        t, q, n = weights @ self.t, weights @ self.q, _count(self.patterns, weights)
+        t, q, n = dot(weights, self.t), dot(weights, self.q), _count(self.patterns, weights)
         spread = n * q - t * t
         return np.where(spread > NOTHING * n * q, 2 * spread, 0.0)
+
+    def expected_slope(self) -> Floats:
+        weights, n = self.patterns.weights, float(self.patterns.n_ratings)
+        t, q = float(weights @ self.t), float(weights @ self.q)
+        return 2 * (self.patterns.size * q + n * self.q - 2 * t * self.t)
 
 
 class _Ordinal:
@@ -181,6 +275,22 @@ class _Ordinal:
             self.table = np.zeros((patterns.n_patterns, len(self.kinds)))
             np.add.at(self.table, (self.row, self.kind), self.coincidence)
 
+    @cached_property
+    def ranks(self) -> Floats:
+        """(V,) mid-ranks by the marginals as they are."""
+        counts = self.patterns.marginals
+        ranks: Floats = np.cumsum(counts) - counts / 2
+        return ranks
+
+    def d2(self, a: Ints, b: Ints) -> Floats:
+        apart: Floats = self.ranks[a] - self.ranks[b]
+        return apart * apart
+
+    @cached_property
+    def disagreement(self) -> Floats:
+        """(G,) D_u by the marginals as they are."""
+        return tally(self.row, self.coincidence * self.d2(self.a, self.b), self.patterns.n_patterns)
+
     def totals(self, weights: Floats) -> tuple[Floats, Floats]:
         n = _count(self.patterns, weights)
         counts = self.patterns.sums(weights, self.patterns.n.astype(np.float64))
@@ -197,6 +307,50 @@ class _Ordinal:
             d[place] = (one[self.row] * self.coincidence) @ (rank[self.a] - rank[self.b]) ** 2
         return d, p
 
+    def without_one(self) -> tuple[Floats, Floats] | None:
+        """All ranks anew for each pattern that loses a unit."""
+        patterns = self.patterns
+        if self.table is None or patterns.n_patterns * patterns.n_values > DENSE:
+            return None
+        base = patterns.weights.astype(np.float64)
+        coincidences, own = base @ self.table, patterns.dense(patterns.n)
+        a, b = np.divmod(self.kinds, patterns.n_values)
+        d, p = np.empty(patterns.n_patterns), np.empty(patterns.n_patterns)
+        step = max(1, DENSE // (max(len(self.kinds), patterns.n_values) + 1))
+        for start in range(0, patterns.n_patterns, step):
+            part = slice(start, start + step)
+            counts = patterns.marginals - own[part]
+            n = counts.sum(axis=1)
+            ranks = np.cumsum(counts, axis=1) - counts / 2 - n[:, None] / 2
+            varied = np.count_nonzero(counts, axis=1) > 1
+            p[part] = np.where(varied, 2 * n * np.einsum("gv,gv,gv->g", counts, ranks, ranks), 0.0)
+            apart = ranks[:, a] - ranks[:, b]
+            d[part] = np.einsum("gk,gk,gk->g", np.maximum(coincidences - self.table[part], 0.0), apart, apart)
+        return d, p
+
+    def slopes(self) -> tuple[Floats, Floats]:
+        """Directly, and through the ranks: one more rating of a value moves its own rank by a half, later ones by 1."""
+        patterns = self.patterns
+        counts, n = patterns.marginals.astype(np.float64), float(patterns.n_ratings)
+        ranks = np.cumsum(counts) - counts / 2 - n / 2
+        apart = ranks[self.a] - ranks[self.b]
+        direct = tally(self.row, self.coincidence * apart * apart, patterns.n_patterns)
+        pull = 2 * patterns.weights[self.row] * self.coincidence * apart
+        of_rank = tally(self.a, pull, patterns.n_values) - tally(self.b, pull, patterns.n_values)
+        squares = float(counts @ (ranks * ranks))
+        by_value = 2 * (squares + n * ranks * ranks) + _through_ranks(4 * n * counts * ranks)
+        moved, expected = (
+            tally(patterns.row, patterns.n * of_value[patterns.col], patterns.n_patterns)
+            for of_value in (_through_ranks(of_rank), by_value)
+        )
+        return direct + moved, expected
+
+
+def _through_ranks(of_rank: Floats) -> Floats:
+    """(V,) slopes by value from slopes by rank."""
+    later: Floats = of_rank.sum() - np.cumsum(of_rank) + of_rank / 2
+    return later
+
 
 class _Matrix(_Fixed):
     """Any distance on few values: one V x V matrix, made once."""
@@ -211,6 +365,11 @@ class _Matrix(_Fixed):
         counts = self.patterns.sums(weights, self.patterns.n.astype(np.float64))
         p: Floats = np.einsum("bv,bv->b", counts @ self.matrix, counts)
         return p
+
+    def expected_slope(self) -> Floats:
+        patterns = self.patterns
+        to_all = self.matrix @ patterns.marginals.astype(np.float64)
+        return tally(patterns.row, 2 * patterns.n * to_all[patterns.col], patterns.n_patterns)
 
 
 class _Ratio(_Matrix):
@@ -228,47 +387,81 @@ class _RatioFourier(_Fixed):
         of_entry = positive[self.patterns.col]
         g = self.patterns.n_patterns
         self.n_positive = tally(row[of_entry], n[of_entry], g)
+        self.entry_row, self.entry_n = row[of_entry], n[of_entry]
         logs = np.log(values[self.patterns.col[of_entry]])
-        low, high = (float(logs.min()), float(logs.max())) if len(logs) else (0.0, 0.0)
-        step = 2 * math.pi / (high - low + 34)
-        frequencies = step * np.arange(int(12 / step) + 1)
+        self.logs = logs - logs.min(initial=math.inf)
+        self.step = 2 * math.pi / (float(self.logs.max(initial=0.0)) + 34)
+        frequencies = self.step * np.arange(int(12 / self.step) + 1)
         kernel = np.full(len(frequencies), 4.0)
         kernel[1:] = 4 * math.pi * frequencies[1:] / np.sinh(math.pi * frequencies[1:])
         # k and -k give the same term
         kernel[1:] *= 2
-        self.kernel = kernel * step / (2 * math.pi)
-        self.waves = np.empty((g, 2 * len(frequencies)))
-        for place, w in enumerate(frequencies):
-            phase = w * (logs - low)
-            self.waves[:, 2 * place] = tally(row[of_entry], n[of_entry] * np.cos(phase), g)
-            self.waves[:, 2 * place + 1] = tally(row[of_entry], n[of_entry] * np.sin(phase), g)
+        self.kernel = kernel * self.step / (2 * math.pi)
+
+    def turns(self) -> Iterator[NDArray[np.complex128]]:
+        """(K,) exp(i w ln x) of every entry, one frequency after the other."""
+        turn = np.exp(1j * self.step * self.logs)
+        now = turn
+        for k in range(len(self.kernel)):
+            # a product of few turns is as exact as the turn itself, and ten times as fast
+            now = now * turn if k % 16 else np.exp(1j * k * self.step * self.logs)
+            yield now
+
+    @cached_property
+    def waves(self) -> Floats:
+        """(G, 2 F) each pattern's part of the sum, real and imaginary."""
+        g = self.patterns.n_patterns
+        waves = np.empty((g, 2 * len(self.kernel)))
+        for place, now in enumerate(self.turns()):
+            waves[:, 2 * place] = tally(self.entry_row, self.entry_n * now.real, g)
+            waves[:, 2 * place + 1] = tally(self.entry_row, self.entry_n * now.imag, g)
+        return waves
+
+    def summed(self, weights: Floats) -> Floats:
+        """(B, 2 F) the sums; of a single row of weights without the patterns' parts."""
+        if len(weights) > 1 or "waves" in self.__dict__:
+            summed: Floats = weights @ self.waves
+            return summed
+        amounts = self.entry_n * weights[0][self.entry_row]
+        single = np.array([(amounts * now).sum() for now in self.turns()])
+        return single.view(np.float64)[None, :]
 
     def d2(self, a: Ints, b: Ints) -> Floats:
         return ratio_d2(self.values[a], self.values[b])
 
     def expected(self, weights: Floats) -> Floats:
-        n, positive = _count(self.patterns, weights), weights @ self.n_positive
-        waves = weights @ self.waves
+        n, positive = _count(self.patterns, weights), dot(weights, self.n_positive)
+        waves = self.summed(weights)
         same = (waves * waves).reshape(len(weights), -1, 2).sum(axis=2) @ self.kernel
         p = positive * positive + 2 * (n - positive) * positive - same
         return np.where(p > NOTHING * n * n, p, 0.0)
 
-
-class _Sets(_Matrix):
-    name = "masi"
-
-    def prepare(self, values: Sequence[Any]) -> None:
-        self.matrix = set_matrix(values, self.name)
-
-
-class _SetsJaccard(_Sets):
-    name = "jaccard"
+    def expected_slope(self) -> Floats:
+        weights, n = self.patterns.weights.astype(np.float64), float(self.patterns.n_ratings)
+        positive, kernel = float(weights @ self.n_positive), np.repeat(self.kernel, 2)
+        zeros = self.patterns.size - self.n_positive
+        pulled = self.waves @ (kernel * (weights @ self.waves))
+        slope: Floats = 2 * (positive * self.n_positive + (n - positive) * self.n_positive + zeros * positive - pulled)
+        return slope
 
 
-class _SampledSets(_Fixed):
-    """Expected disagreement of many distinct sets, from seeded pairs of ratings."""
+class _Compared(_Matrix):
+    """Sets, rankings or texts by one of `distances.VALUE_DISTANCES`."""
 
-    name = "masi"
+    def __init__(self, patterns: Patterns, values: Any, name: str) -> None:
+        self.name = name
+        super().__init__(patterns, values)
+
+    def prepare(self, values: Sequence[Any] | Floats) -> None:
+        self.matrix = values if isinstance(values, np.ndarray) else distance_matrix(values, self.name)
+
+
+class _Sampled(_Fixed):
+    """Expected disagreement of many distinct sets, rankings or texts, from seeded pairs of ratings."""
+
+    def __init__(self, patterns: Patterns, values: Any, name: str) -> None:
+        self.name = name
+        super().__init__(patterns, values)
 
     def prepare(self, values: Sequence[Any]) -> None:
         self.values = values
@@ -287,7 +480,7 @@ class _SampledSets(_Fixed):
 
     def d2(self, a: Ints, b: Ints) -> Floats:
         kinds, kind = np.unique(a * len(self.values) + b, return_inverse=True)
-        distances = set_pairs(self.values, *np.divmod(kinds, len(self.values)), self.name)
+        distances = distance_pairs(self.values, *np.divmod(kinds, len(self.values)), self.name)
         of_pair: Floats = distances[kind]
         return of_pair
 
@@ -305,10 +498,6 @@ class _SampledSets(_Fixed):
         return p * total * (total - 1)
 
 
-class _SampledJaccard(_SampledSets):
-    name = "jaccard"
-
-
 def _ordinal(patterns: Patterns, _values: Any) -> Metric:
     return _Ordinal(patterns)
 
@@ -317,12 +506,11 @@ def _ratio(patterns: Patterns, values: Floats) -> Metric:
     return (_Ratio if len(values) <= MOST_VALUES else _RatioFourier)(patterns, values)
 
 
-def _masi(patterns: Patterns, values: Sequence[Any]) -> Metric:
-    return (_Sets if len(values) <= MOST_VALUES else _SampledSets)(patterns, values)
+def _compared(name: str) -> Callable[[Patterns, Any], Metric]:
+    def metric(patterns: Patterns, values: Sequence[Any]) -> Metric:
+        return (_Compared if len(values) <= MOST_VALUES else _Sampled)(patterns, values, name)
 
-
-def _jaccard(patterns: Patterns, values: Sequence[Any]) -> Metric:
-    return (_SetsJaccard if len(values) <= MOST_VALUES else _SampledJaccard)(patterns, values)
+    return metric
 
 
 _METRICS: dict[str, Callable[[Patterns, Any], Metric]] = {
@@ -330,20 +518,20 @@ _METRICS: dict[str, Callable[[Patterns, Any], Metric]] = {
     "ordinal": _ordinal,
     "interval": _Interval,
     "ratio": _ratio,
-    "masi": _masi,
-    "jaccard": _jaccard,
+    **{name: _compared(name) for name in VALUE_DISTANCES},
 }
 
 
 def _standard(values: Floats, counts: Ints) -> Floats:
     """Values moved to their mean and scaled to 1, so that squares neither cancel nor overflow."""
-    largest = float(np.abs(values).max(initial=0.0))
-    x = values / largest if largest > 1e150 else values
     used = counts > 0
-    x = x - np.average(x[used], weights=counts[used])
-    reach = float(np.abs(x[used]).max())
     # a category that nobody used may lie far out: its place does not matter
-    return np.where(used, x / reach if reach > 0 else x, 0.0)
+    x = np.where(used, values, 0.0)
+    if float(np.abs(x).max(initial=0.0)) > 1e150:
+        x /= float(np.abs(x).max())
+    x = np.where(used, x - np.average(x[used], weights=counts[used]), 0.0)
+    reach = float(np.abs(x).max())
+    return x / reach if reach > 0 else x
 
 
 @dataclass(frozen=True, eq=False)
@@ -356,12 +544,13 @@ class Prepared:
 
 
 def prepare(ratings: Ratings, level: Level, distance: str, *, placed: bool = True) -> Prepared:
-    """Ratings whose codes follow the order (ordinal) or are numbers (interval, ratio), or that are sets.
+    """Ratings whose codes follow the order (ordinal) or are numbers (interval, ratio), or that are sets,
+    rankings or texts.
 
     placed : whether the units' own patterns are wanted.
     """
     fitted: Ratings | None = ratings
-    if distance in SET_DISTANCES and not _all_sets(ratings):
+    if distance in VALUE_DISTANCES and not _all_comparable(ratings, distance):
         fitted = None
     if level is Level.ORDINAL:
         fitted = ratings.in_order()
@@ -376,9 +565,9 @@ def prepare(ratings: Ratings, level: Level, distance: str, *, placed: bool = Tru
     return Prepared(fitted, fold(fitted, placed=placed))
 
 
-def _all_sets(ratings: Ratings) -> bool:
+def _all_comparable(ratings: Ratings, distance: str) -> bool:
     categories = ratings.codebook.categories
-    return all(isinstance(categories[code], tuple) for code in np.flatnonzero(ratings.value_counts))
+    return all(comparable(categories[code], distance) for code in np.flatnonzero(ratings.value_counts))
 
 
 def alpha_statistic(prepared: Prepared, distance: str) -> AlphaStatistic:
@@ -387,31 +576,32 @@ def alpha_statistic(prepared: Prepared, distance: str) -> AlphaStatistic:
     values: Any = book.categories
     if distance in ("interval", "ratio"):
         values = book.numbers
-    elif distance in SET_DISTANCES:
-        # a category that nobody used need not be a set
-        values = [category if isinstance(category, tuple) else (category,) for category in book.categories]
+    elif distance in VALUE_DISTANCES:
+        values = [stand_in(category, distance) for category in book.categories]
     return AlphaStatistic(prepared.patterns.pairable, values, distance)
 
 
 def alpha(prepared: Prepared, distance: str, confidence: float | None = None, seed: int = SEED) -> Coefficient:
     """Alpha of prepared ratings with its interval where a confidence is given."""
+    return measured([alpha_case(prepared, distance)], confidence, seed)[0]
+
+
+def alpha_case(prepared: Prepared, distance: str) -> Case:
+    """Alpha of prepared ratings before its interval."""
     if not prepared.patterns.pairable.n_units:
-        return Coefficient(None, "no_pairable_units")
+        return Case(None, Coefficient(None, "no_pairable_units"))
     if prepared.reason:
-        return Coefficient(None, prepared.reason)
+        return Case(None, Coefficient(None, prepared.reason))
     if np.count_nonzero(prepared.patterns.pairable.marginals) < 2:
-        return Coefficient(None, "no_variation")
+        return Case(None, Coefficient(None, "no_variation"))
     statistic = alpha_statistic(prepared, distance)
     n, d, p = (float(total[0]) for total in statistic.totals(statistic.weights[None, :].astype(np.float64)))
     if p <= 0:
-        return Coefficient(None, "no_variation")
-    value = 1 - (n - 1) * d / p
-    interval = None if confidence is None else interval_of(statistic, value, confidence, seed)
+        return Case(None, Coefficient(None, "no_variation"))
+    value, expected = 1 - (n - 1) * d / p, p / (n * (n - 1))
     error = getattr(statistic.metric, "error", None)
-    expected = p / (n * (n - 1))
-    return Coefficient(
-        value, None, d / n, expected, interval, None if error is None else error * (1 - value) / expected
-    )
+    of_value = None if error is None else error * (1 - value) / expected
+    return Case(statistic, Coefficient(value, None, d / n, expected, expected_error=of_value))
 
 
 def krippendorff_alpha(
@@ -429,11 +619,14 @@ def krippendorff_alpha(
     data : a `Ratings`, or a units x raters array or nested sequence with None, NaN or "" where a rating is missing.
     level : nominal, ordinal, interval or ratio.
     confidence : for an interval (bootstrap over units; jackknife under 100), for instance 0.95.
-    distance : masi or jaccard where the values are sets; by default the level's own.
+    distance : masi or jaccard where the values are sets, kendall where they are rankings ({item: rank} or pairs of the
+        two), edit where they are texts (see `distances.py`); by default the level's own.
 
     Returns
     -------
     `.value` is None where alpha is undefined and `.reason` says why: no_pairable_units, no_variation, wrong_level.
+    `.notes` holds codes of what looks like a mistake in the data (`ratings.NOTES`): `maybe_turned` for a table of far
+    more columns than rows, `mixed_types` for text beside numbers.
     Ordinal is Krippendorff's metric by the marginals, not Gwet's ordinal weights. Raises ValueError for an unknown
     level or distance, InvalidRatings for infinite values.
 
@@ -444,9 +637,14 @@ def krippendorff_alpha(
     if wide.is_numeric(data) and name == of_level.value:
         found = _of_array(data, of_level, confidence, seed)
         if found is not None:
-            return found
+            return (
+                replace(found, notes=("maybe_turned",))
+                if isinstance(data, np.ndarray) and maybe_turned(*data.shape)
+                else found
+            )
     ratings = data if isinstance(data, Ratings) else Ratings.from_wide(data)
-    return alpha(prepare(ratings, of_level, name, placed=False), name, confidence, seed)
+    found = alpha(prepare(ratings, of_level, name, placed=False), name, confidence, seed)
+    return replace(found, notes=ratings.notes) if ratings.notes else found
 
 
 def _of_array(table: Any, level: Level, confidence: float | None, seed: int) -> Coefficient | None:
@@ -458,7 +656,7 @@ def _of_array(table: Any, level: Level, confidence: float | None, seed: int) -> 
     if confidence is None or found.value is None:
         return found
     statistic = AlphaStatistic(counts.patterns().pairable, counts.values, str(level.value))
-    return replace(found, interval=interval_of(statistic, found.value, confidence, seed))
+    return measured([Case(statistic, found)], confidence, seed)[0]
 
 
 def level_and_distance(level: str, distance: str | None) -> tuple[Level, str]:
@@ -470,8 +668,8 @@ def level_and_distance(level: str, distance: str | None) -> tuple[Level, str]:
     name = distance or str(of_level.value)
     if name not in DISTANCES:
         raise ValueError(f"unknown distance {name!r}: one of {', '.join(DISTANCES)}")
-    if name in SET_DISTANCES and of_level is not Level.NOMINAL:
-        raise ValueError(f"distance {name} compares sets, which have no {of_level.value} level")
-    if name not in SET_DISTANCES and name != of_level.value:
+    if name in VALUE_DISTANCES and of_level is not Level.NOMINAL:
+        raise ValueError(f"distance {name} compares whole answers, which have no {of_level.value} level")
+    if name not in VALUE_DISTANCES and name != of_level.value:
         raise ValueError(f"distance {name} does not belong to level {of_level.value}")
     return of_level, name

@@ -10,7 +10,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from connector.agreement.distances import MOST_VALUES, SET_DISTANCES, set_matrix, set_pairs
+from connector.agreement.distances import (
+    MOST_VALUES,
+    VALUE_DISTANCES,
+    distance_matrix,
+    distance_pairs,
+    stand_in,
+)
 from connector.agreement.kappa import pair_agreement
 from connector.agreement.patterns import Patterns, tally
 from connector.agreement.ratings import Codebook, Floats, Ints, Level
@@ -90,10 +96,10 @@ def unit_results(
     moves another unit's score; both rounded to 2 places. Status: by the share of the commonest answer against
     `share_below`; for ordered levels by the agreement.
     """
-    graded = level.ordered
+    graded = level.ordered or distance in ("kendall", "edit")
     exact = _agreement(patterns, book, level, distance, bounds)
     top, tied, best = _top(patterns)
-    rounded = np.round(exact, 2 if graded or distance in SET_DISTANCES else 4)
+    rounded = np.round(exact, 2 if graded or distance in VALUE_DISTANCES else 4)
     enough = (exact if graded else np.where(tied, 0.0, top)) >= share_below - TOLERANCE
     status: list[str | None] = []
     for size, distinct, passed, value in zip(
@@ -140,8 +146,8 @@ def _agreement(
     patterns: Patterns, book: Codebook, level: Level, distance: str, bounds: tuple[float, float] | None
 ) -> Floats:
     """(G,) agreement, NaN where there is none."""
-    if distance in SET_DISTANCES:
-        agreement = 1 - _mean_distance(patterns, _set_distances(patterns, book, distance))
+    if distance in VALUE_DISTANCES:
+        agreement = 1 - _mean_distance(patterns, _value_distances(patterns, book, distance))
     elif level.ordered:
         places = declared_places(book, level, bounds)
         first, second = patterns.entry_pairs
@@ -165,14 +171,14 @@ def declared_places(book: Codebook, level: Level, bounds: tuple[float, float] | 
     return (book.numbers - bounds[0]) / (bounds[1] - bounds[0])
 
 
-def _set_distances(patterns: Patterns, book: Codebook, distance: str) -> Floats:
+def _value_distances(patterns: Patterns, book: Codebook, distance: str) -> Floats:
     first, second = patterns.entry_pairs
     a, b = patterns.col[first], patterns.col[second]
-    sets = [category if isinstance(category, tuple) else (category,) for category in book.categories]
-    if len(sets) <= MOST_VALUES:
-        return set_matrix(sets, distance)[a, b]
-    kinds, kind = np.unique(a * len(sets) + b, return_inverse=True)
-    return set_pairs(sets, *np.divmod(kinds, len(sets)), distance)[kind]
+    values = [stand_in(category, distance) for category in book.categories]
+    if len(values) <= MOST_VALUES:
+        return distance_matrix(values, distance)[a, b]
+    kinds, kind = np.unique(a * len(values) + b, return_inverse=True)
+    return distance_pairs(values, *np.divmod(kinds, len(values)), distance)[kind]
 
 
 def _mean_distance(patterns: Patterns, distances: Floats) -> Floats:

@@ -11,17 +11,31 @@ from typing import Any
 import numpy as np
 
 from connector.agreement.alpha import alpha_statistic
-from connector.agreement.intervals import REPLICATES, Coefficient, Interval, Statistic, bootstrap, interval_of
-from connector.agreement.kappa import CohenStatistic, FleissStatistic, cohen_cells, weighted_statistic
+from connector.agreement.distances import VALUE_DISTANCES
+from connector.agreement.gwet import Scale, chance_statistic, conger_statistic, count_categories
+from connector.agreement.intervals import (
+    FEW_OUTSIDE,
+    REPLICATES,
+    Coefficient,
+    Interval,
+    Statistic,
+    bootstrap,
+    interval_of,
+)
+from connector.agreement.kappa import cohen_statistic, weighted_statistic
+from connector.agreement.power import round_up
 from connector.agreement.ratings import Floats
-from connector.agreement.report import FEW_OUTSIDE, AgreementReport, QuestionReport
+from connector.agreement.report import AgreementReport, QuestionReport
 from connector.errors import FixConfiguration
 
 GO, NO_GO, UNDECIDED = "GO", "NO-GO", "UNDECIDED"
 TOLERANCE = 1e-9
 ALPHA = "krippendorff_alpha"
 AUTO = "auto"
-GATED = (ALPHA, "cohen_kappa", "weighted_kappa", "fleiss_kappa", AUTO)
+GATED = (
+    *(ALPHA, "cohen_kappa", "weighted_kappa", "weighted_kappa_linear", "scott_pi", "fleiss_kappa", "conger_kappa"),
+    AUTO,
+)
 REFUSED = {
     "gwet_ac1": "it is high wherever one category is common, even where raters guess",
     "gwet_ac2": "it is high wherever one category is common, even where raters guess",
@@ -239,6 +253,12 @@ def decide(
 
     GO only if every required question is GO; the worst one decides: NO-GO before UNDECIDED before GO, then the lowest
     value.
+
+    >>> from connector.agreement.ratings import Ratings
+    >>> from connector.agreement.report import assess
+    >>> report = assess(Ratings.from_wide([["a", "a"], ["b", "b"], ["a", "a"], ["a", "b"]] * 50))
+    >>> decide(report, GateRule(size=200)).verdict, decide(report).reasons
+    ('NO-GO', ('missing_units',))
     """
     rule = rule or GateRule()
     if look < 1:
@@ -399,8 +419,8 @@ def resolve(coefficient: str, question: QuestionReport, counts: Sequence[int]) -
         return coefficient, []
     complete = _complete(question, counts)
     two = question.n_raters == 2
-    if question.distance not in ("nominal", "ordinal", "interval", "ratio"):
-        return ALPHA, [f"auto: {ALPHA}, because the answers are sets."]
+    if question.distance in VALUE_DISTANCES:
+        return ALPHA, [f"auto: {ALPHA} by the distance {question.distance}, because the answers are no single labels."]
     if question.level.ordered:
         if complete and two:
             return "weighted_kappa", ["auto: quadratic weighted kappa: ordered labels, complete, two raters."]
@@ -458,18 +478,20 @@ def statistic_of(question: QuestionReport, coefficient: str) -> Statistic:
     prepared = question.prepared
     if coefficient == ALPHA:
         return alpha_statistic(prepared, question.distance)
+    statistic: Statistic | str
     if coefficient == "fleiss_kappa":
-        return FleissStatistic(prepared.patterns)
-    statistic = (
-        weighted_statistic(prepared.ratings, "quadratic")
-        if coefficient == "weighted_kappa"
-        else cohen_cells(prepared.ratings)
-    )
-    if isinstance(statistic, CohenStatistic):
-        return statistic
-    if isinstance(statistic, tuple):
-        return CohenStatistic(*statistic, len(prepared.ratings.codebook))
-    raise ValueError(f"{coefficient} is undefined: {statistic}")
+        book = prepared.ratings.codebook
+        scale = Scale(count_categories(book, prepared.ratings.value_counts))
+        statistic = chance_statistic(prepared.patterns, "fleiss", scale, weighted=False)
+    elif coefficient == "conger_kappa":
+        statistic = conger_statistic(prepared.ratings)
+    elif coefficient in ("weighted_kappa", "weighted_kappa_linear"):
+        statistic = weighted_statistic(prepared.ratings, "linear" if coefficient.endswith("linear") else "quadratic")
+    else:
+        statistic = cohen_statistic(prepared.ratings, pooled=coefficient == "scott_pi")
+    if isinstance(statistic, str):
+        raise ValueError(f"{coefficient} is undefined: {statistic}")  # noqa: TRY004  a fault of the caller's order
+    return statistic
 
 
 def _one_sided(question: QuestionReport, coefficient: str, value: float, case: _Case) -> Interval | None:
@@ -512,7 +534,7 @@ def units_more(statistic: Statistic, value: float, threshold: float, look: int, 
             high = middle
         else:
             low = middle
-    return _round_up(max(high - now, 1))
+    return round_up(max(high - now, 1))
 
 
 def _passes(values: Floats, value: float, threshold: float, tail: float) -> bool:
@@ -521,12 +543,6 @@ def _passes(values: Floats, value: float, threshold: float, tail: float) -> bool
         return False
     reach = value - float(np.quantile(defined, tail))
     return float(np.mean(defined - reach >= threshold)) >= PASS_SHARE
-
-
-def _round_up(number: int) -> int:
-    """To two digits, upwards: more would feign precision."""
-    unit = int(10 ** max(len(str(number)) - 2, 0))
-    return -(-number // unit) * unit
 
 
 def printed(value: float | None, threshold: float, digits: int = 2) -> str:

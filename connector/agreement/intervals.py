@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import Any, NamedTuple, Protocol
 
@@ -27,9 +27,13 @@ REPLICATES = 2_000
 JACKKNIFE_UNDER = 100
 """Tasks, or ratings outside the commonest category, below which the jackknife on Fisher's z serves: the percentile
 bootstrap covers too little there."""
-WORK = 20_000_000
-"""Most replicates x cells of one. Above it the infinitesimal jackknife serves where the statistic's slopes are known,
-else fewer replicates are drawn, and the interval says how many."""
+MOST_CELLS = 1_500
+"""Cells of one replicate above which the infinitesimal jackknife serves where the statistic's slopes are known: so many
+patterns come from so many tasks that it and the bootstrap agree, and it costs one pass."""
+WORK = 400_000_000
+"""Most replicates x cells of one; above it fewer replicates are drawn, and the interval says how many."""
+NO_SPREAD = 1e-12
+"""A standard error below it is rounding: no resample differs from another."""
 FEW_OUTSIDE = 20
 """Ratings outside the commonest category under which an interval is not to be trusted (`low_variation`)."""
 FEWEST_REPLICATES = 200
@@ -80,6 +84,7 @@ class Coefficient:
     observed, expected : disagreement for alpha, agreement for the kappas.
     expected_error : standard error of `value` where expected disagreement was estimated from sampled pairs.
     analytic : Gwet's interval, beside the resampled one.
+    notes : what in the data looks like a mistake, codes of `ratings.NOTES`.
     """
 
     value: float | None
@@ -89,6 +94,7 @@ class Coefficient:
     interval: Interval | None = None
     expected_error: float | None = None
     analytic: Interval | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def low(self) -> float | None:
@@ -147,11 +153,35 @@ class Statistic(Protocol):
         """(G,) what one unit more of each pattern adds to the coefficient, times the number of units, at the observed
         weights (its mean over units is 0); None where it is not known."""
 
+    def linearised(self) -> Floats | None:
+        """(G,) the same as Gwet publishes it, for his interval."""
+
     def with_conflict(self) -> Statistic:
         """The statistic of the data with one conflict between the two commonest categories added."""
 
     def with_agreement(self) -> Statistic:
         """The statistic of the data with one agreement on the second commonest category added."""
+
+
+class Case(NamedTuple):
+    """A coefficient before its interval: its resampling form (None where undefined), and the number or reason."""
+
+    statistic: Statistic | None
+    found: Coefficient
+
+
+def measured(cases: Sequence[Case], confidence: float | None, seed: int = SEED) -> list[Coefficient]:
+    """The coefficients with their intervals, the analytic ones beside; resamples are shared where they can be."""
+    if confidence is None:
+        return [case.found for case in cases]
+    defined = [(place, case.statistic, case.found.value) for place, case in enumerate(cases)]
+    known = [(place, one, value) for place, one, value in defined if one is not None and value is not None]
+    intervals = intervals_of([(one, value) for _, one, value in known], confidence, seed)
+    found = [case.found for case in cases]
+    for (place, one, value), interval in zip(known, intervals, strict=True):
+        analytic = gwet_interval(one.linearised(), one.weights, value, confidence)
+        found[place] = replace(found[place], interval=interval, analytic=analytic)
+    return found
 
 
 def value_of(statistic: Statistic) -> float | None:
@@ -214,7 +244,7 @@ def _plan(statistic: Statistic, replicates: int) -> _Plan | None:
     if n_units < JACKKNIFE_UNDER or (skew is not None and skew.outside < JACKKNIFE_UNDER):
         return _Plan(statistic, "jackknife", None, conflict, agreement)
     drawn = _affordable(replicates, statistic.cells)
-    if drawn < replicates and statistic.influence() is not None:
+    if statistic.cells > MOST_CELLS and statistic.influence() is not None:
         return _Plan(statistic, "infinitesimal_jackknife", None, conflict, agreement)
     return _Plan(statistic, "bootstrap", drawn, conflict, agreement)
 
@@ -241,16 +271,16 @@ def _interval(plan: _Plan, value: float, confidence: float, seed: int, values: F
     )
 
 
-def gwet_interval(influence: Floats | None, weights: Ints, value: float, confidence: float) -> Interval | None:
+def gwet_interval(linearised: Floats | None, weights: Ints, value: float, confidence: float) -> Interval | None:
     """Gwet's analytic interval (2014, ch. 5): the variance of the linearised coefficient, with Student's t.
 
     None for a single unit or where every unit says the same, which leaves nothing to judge by.
     """
     n = int(weights.sum())
-    if influence is None or n < 2:
+    if linearised is None or n < 2:
         return None
-    error = math.sqrt(float(influence * influence @ weights) / (n * (n - 1.0)))
-    if error <= 1e-12:
+    error = math.sqrt(float(linearised * linearised @ weights) / (n * (n - 1.0)))
+    if error <= NO_SPREAD:
         return None
     reach = student_quantile(0.5 + confidence / 2, n - 1) * error
     return Interval(max(value - reach, -1.0), min(value + reach, 1.0), confidence, "gwet", None, None, error=error)
@@ -270,7 +300,7 @@ def bootstrap_together(
     step = max(1, DENSE // max(statistic.cells for statistic in statistics))
     values: list[list[Floats]] = [[] for _ in statistics]
     for done in range(0, replicates, step):
-        drawn = _resample(random, weights, min(step, replicates - done), n_units)
+        drawn = resample(random, weights, min(step, replicates - done), n_units)
         for found, statistic in zip(values, statistics, strict=True):
             found.append(statistic.evaluate(drawn))
     return [np.concatenate(found) for found in values]
@@ -308,7 +338,8 @@ def influence_error(statistic: Statistic) -> float | None:
     return math.sqrt(float(influence * influence @ statistic.weights) / (n * (n - 1)))
 
 
-def _resample(random: np.random.Generator, weights: Ints, replicates: int, n_units: int | None) -> Floats:
+def resample(random: np.random.Generator, weights: Ints, replicates: int, n_units: int | None = None) -> Floats:
+    """(B, G) units of each pattern in B redrawn samples, of as many units as observed unless `n_units` is given."""
     n = int(weights.sum())
     drawn = n if n_units is None else n_units
     if len(weights) * 4 <= drawn:
@@ -335,7 +366,7 @@ def _percentile_bounds(values: Floats, confidence: float) -> tuple[float, float]
 
 def _fisher_bounds(value: float | None, error: float | None, confidence: float) -> tuple[float, float] | None:
     """tanh(atanh(value) +- q SE / (1 - value^2)): Fisher's z keeps the bounds within [-1, 1] and their skew."""
-    if value is None or error is None or error == 0 or abs(value) >= 1:
+    if value is None or error is None or error <= NO_SPREAD or abs(value) >= 1:
         return None
     reach = NormalDist().inv_cdf(0.5 + confidence / 2) * error / (1 - value * value)
     centre = math.atanh(value)

@@ -160,7 +160,8 @@ def fold(ratings: Ratings, *, placed: bool = True) -> Patterns:
     if not ratings.n_ratings:
         none = np.zeros(0, dtype=np.int64)
         return Patterns(none, none, none, none, none, n_values, np.full(n_units, -1, dtype=np.int64))
-    used, codes = np.arange(n_values), ratings.values
+    used: Ints = np.arange(n_values)
+    codes: Codes = ratings.values
     widest = len(ratings.rater_ids) + 1
     if not _fits(widest, n_values):
         used = np.flatnonzero(ratings.value_counts)
@@ -168,9 +169,10 @@ def fold(ratings: Ratings, *, placed: bool = True) -> Patterns:
         compact = np.zeros(n_values, dtype=np.int64)
         compact[used] = np.arange(len(used))
         codes = compact[ratings.values]
-    for base in (lambda: widest, lambda: int(ratings.per_unit.max()) + 1):
-        if _fits(base(), len(used)):
-            folded = _fold_digits(ratings.units, codes, n_units, used, n_values, base=base(), placed=placed)
+    for first_try in (True, False):
+        base = widest if first_try else int(ratings.per_unit.max()) + 1
+        if _fits(base, len(used)):
+            folded = _fold_digits(ratings.units, codes, n_units, used, n_values, base=base, placed=placed)
             if folded is not None:
                 return folded
     return _fold_hashed(ratings.units, codes, n_units, used, n_values)
@@ -179,6 +181,15 @@ def fold(ratings: Ratings, *, placed: bool = True) -> Patterns:
 def _fits(base: int, digits: int) -> bool:
     """Whether float64 holds every whole number of so many digits; without making the number, which may be vast."""
     return digits * math.log2(base) < math.log2(EXACT)
+
+
+def dot(weights: Floats, amounts: Floats) -> Floats:
+    """(B,) weighted totals of (G,) amounts for (B, G) weights."""
+    if len(weights) == 1:
+        # BLAS would start threads for one long row, and wait longer for them than the sum takes
+        return np.array([(weights[0] * amounts).sum()])
+    totals: Floats = weights @ amounts
+    return totals
 
 
 def tally(codes: Codes, amounts: Ints | Floats, length: int) -> Floats:
@@ -201,11 +212,11 @@ def _fold_digits(
     span = base ** len(used)
     if int(keys.max()) >= span:
         return None
-    index = NOWHERE
+    index: Ints = NOWHERE
     if span <= max(4 * n_units, 65_536):
         histogram = np.bincount(keys, minlength=1)
-        distinct = np.flatnonzero(histogram)
-        weights = histogram[distinct]
+        distinct: Ints = np.flatnonzero(histogram)
+        weights: Ints = histogram[distinct]
         if placed:
             place = np.zeros(len(histogram), dtype=np.int64)
             place[distinct] = np.arange(len(distinct))

@@ -17,6 +17,11 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
+BLOCK = 16_384
+"""Rows of a table that are read at a time, so that they stay in the processor's cache."""
+CLOSE = 65_536
+
+
 class InvalidRatings(ValueError):
     """The data cannot be read as ratings; the message says where."""
 
@@ -35,11 +40,24 @@ class Level(StrEnum):
         return self is not Level.NOMINAL
 
 
+NOTES = {
+    "maybe_turned": "The table has far more columns than rows: rows must be units and columns raters, not the reverse.",
+    "mixed_types": "Some values are numbers and some are text: 1 and '1' are two categories.",
+}
+"""What a note on the data means."""
+
+
+def maybe_turned(n_rows: int, n_columns: int) -> bool:
+    """Whether a table of this shape is likelier raters x units than units x raters."""
+    return n_columns >= 10 and n_columns >= 3 * n_rows > 0
+
+
 def as_value(raw: Any) -> Hashable:
     """A raw answer as a hashable value, or None where it is missing (None, NaN, "").
 
-    Numbers become float, sequences and sets become a sorted tuple of distinct members (a set; a member that is itself a
-    sequence is a path). Raises InvalidRatings for an infinite number or a value that cannot be compared.
+    Numbers become float, a ranking {item: rank} the tuple of its (item, rank), sequences and sets a sorted tuple of
+    distinct members (a set; a member that is itself a sequence is a path or an item's rank). Raises InvalidRatings for
+    an infinite number or a value that cannot be compared.
     """
     if isinstance(raw, np.generic):
         raw = raw.item()
@@ -49,6 +67,8 @@ def as_value(raw: Any) -> Hashable:
         return raw
     if isinstance(raw, int | float):
         return _finite(raw)
+    if isinstance(raw, dict):
+        raw = tuple(raw.items())
     if isinstance(raw, list | tuple | set | frozenset | np.ndarray):
         members = {tuple(member) if isinstance(member, list | tuple) else member for member in raw}
         return tuple(sorted(members, key=_sort_key))
@@ -112,6 +132,9 @@ class Codebook:
     @cached_property
     def numbers(self) -> Floats:
         """(V,) the number of each category, NaN where it is not one. Internal: never shown."""
+        if set(map(type, self.categories)) == {float}:
+            numbers = np.array(self.categories, dtype=np.float64)
+            return np.where(np.isfinite(numbers), numbers, math.nan)
         parsed = (parse_number(category) for category in self.categories)
         return np.array([math.nan if number is None else number for number in parsed], dtype=np.float64)
 
@@ -124,6 +147,8 @@ class Ratings:
         type.
     unit_ids : every unit known, those without a rating included.
     n_repeats : how many ratings were replaced by a later one of the same rater on the same unit.
+    n_missing : how many rows or cells held no value (None, NaN, "").
+    maybe_turned : the table that these came from has far more columns than rows, as raters x units would.
     """
 
     units: Codes
@@ -133,6 +158,8 @@ class Ratings:
     rater_ids: Sequence[Any]
     codebook: Codebook = field(default_factory=lambda: Codebook(()))
     n_repeats: int = 0
+    n_missing: int = 0
+    maybe_turned: bool = False
 
     @classmethod
     def from_long(
@@ -150,6 +177,10 @@ class Ratings:
         unit the last wins; the others are counted in `n_repeats`. `categories` are the declared ones in their order;
         `unit_ids` names units that may have no row. Raises InvalidRatings for columns of unequal length, a missing
         unit or rater id, or an infinite value.
+
+        >>> ratings = Ratings.from_long(["u1", "u1", "u2"], ["ann", "bob", "ann"], ["yes", "no", ""])
+        >>> ratings.wide(), ratings.n_missing
+        ([['yes', 'no'], [None, None]], 1)
         """
         unit_codes, known_units = _code_ids(units, "unit", unit_ids)
         rater_codes, known_raters = _code_ids(raters, "rater")
@@ -164,9 +195,17 @@ class Ratings:
         recode = np.array([-1 if value is None else code_of[value] for value in normal], dtype=np.int64)
         value_codes = recode[value_codes] if len(seen) else value_codes
         kept = np.flatnonzero(value_codes >= 0)
+        missing = len(value_codes) - len(kept)
         kept, repeats = _last_of_each(kept, unit_codes, rater_codes, len(known_raters))
         return cls(
-            unit_codes[kept], rater_codes[kept], value_codes[kept], known_units, known_raters, book, n_repeats=repeats
+            unit_codes[kept],
+            rater_codes[kept],
+            value_codes[kept],
+            known_units,
+            known_raters,
+            book,
+            n_repeats=repeats,
+            n_missing=missing,
         )
 
     @classmethod
@@ -244,21 +283,32 @@ class Ratings:
     ) -> Ratings:
         ids_u = _ids_of_axis(unit_ids, table.shape[0], "unit_ids")
         ids_r = _ids_of_axis(rater_ids, table.shape[1], "rater_ids")
-        if table.dtype.kind == "f":
-            if np.isinf(table).any():
-                raise InvalidRatings("a rating is infinite")
-            present = ~np.isnan(table)
-        else:
-            present = np.ones(table.shape, dtype=bool)
-        unit_codes, rater_codes = np.nonzero(present)
-        values, codes = np.unique(table[present], return_inverse=True)
-        book = Codebook(tuple(float(value) for value in values))
-        return cls(unit_codes, rater_codes, codes.astype(np.int64, copy=False), ids_u, ids_r, book)
+        values, unit_codes, rater_codes, codes = _coded_cells(table)
+        book = Codebook(tuple(values.tolist()))
+        return cls(
+            unit_codes,
+            rater_codes,
+            codes,
+            ids_u,
+            ids_r,
+            book,
+            n_missing=table.size - len(codes),
+            maybe_turned=maybe_turned(*table.shape),
+        )
 
     @classmethod
     def _from_code_table(cls, codes: Ints, ids_u: Sequence[Any], ids_r: Sequence[Any], book: Codebook) -> Ratings:
         unit_codes, rater_codes = np.nonzero(codes >= 0)
-        return cls(unit_codes, rater_codes, codes[unit_codes, rater_codes], ids_u, ids_r, book)
+        return cls(
+            unit_codes,
+            rater_codes,
+            codes[unit_codes, rater_codes],
+            ids_u,
+            ids_r,
+            book,
+            n_missing=codes.size - len(unit_codes),
+            maybe_turned=maybe_turned(*codes.shape),
+        )
 
     @property
     def n_ratings(self) -> int:
@@ -279,6 +329,16 @@ class Ratings:
     def value_counts(self) -> Ints:
         """(V,) ratings of every category, singletons included."""
         return np.bincount(self.values, minlength=len(self.codebook))
+
+    @cached_property
+    def notes(self) -> tuple[str, ...]:
+        """Codes of `NOTES`: what in the data looks like a mistake."""
+        categories = self.codebook.categories
+        # tens of thousands of distinct values are no labels that somebody typed in two ways
+        shown = [] if len(categories) > 10_000 else [categories[code] for code in np.flatnonzero(self.value_counts)]
+        kinds = {"text" if isinstance(one, str) else "number" for one in shown if isinstance(one, str | int | float)}
+        found = {"maybe_turned": self.maybe_turned, "mixed_types": len(kinds) > 1}
+        return tuple(code for code, there in found.items() if there)
 
     def wide(self) -> list[list[Any]]:
         """The units x raters table with None where a rating is missing."""
@@ -351,7 +411,7 @@ def _code_raw(values: Iterable[Any]) -> tuple[Ints, list[Any]]:
 
 
 def _hashable(value: Any) -> Any:
-    return as_value(value) if isinstance(value, list | set | tuple | np.ndarray) else value
+    return as_value(value) if isinstance(value, list | set | tuple | dict | np.ndarray) else value
 
 
 def _last_of_each(kept: Ints, units: Ints, raters: Ints, n_raters: int) -> tuple[Ints, int]:
@@ -361,6 +421,44 @@ def _last_of_each(kept: Ints, units: Ints, raters: Ints, n_raters: int) -> tuple
     if len(first_from_end) == len(kept):
         return kept, 0
     return np.sort(kept[len(kept) - 1 - first_from_end]), len(kept) - len(first_from_end)
+
+
+def _coded_cells(table: NDArray[Any]) -> tuple[Floats, Codes, Codes, Codes]:
+    """The distinct numbers of an array, ascending, and the cells that are not NaN in long form: units, raters, codes."""
+    blocks = range(0, len(table), BLOCK)
+    present = [np.count_nonzero(~np.isnan(table[start : start + BLOCK])) for start in blocks]
+    units, raters = (np.empty(sum(present), dtype=np.int32) for _ in range(2))
+    numbers = np.empty(sum(present), dtype=np.float64 if table.dtype.kind == "f" else table.dtype)
+    last = 0
+    for start, n in zip(blocks, present, strict=True):
+        block = table[start : start + BLOCK]
+        row, rater = np.nonzero(~np.isnan(block))
+        cells = slice(last, last + n)
+        units[cells], raters[cells], numbers[cells] = row + start, rater, block[row, rater]
+        last += n
+    if numbers.dtype.kind == "f" and np.isinf(numbers).any():
+        raise InvalidRatings("a rating is infinite")
+    values, codes = _coded_whole(numbers) or np.unique(numbers, return_inverse=True)
+    return values.astype(np.float64), units, raters, codes.astype(np.int32, copy=False)
+
+
+def _coded_whole(numbers: NDArray[Any]) -> tuple[NDArray[Any], Codes] | None:
+    """Distinct values and codes of whole numbers that lie close together, without a sort; None for others."""
+    if not len(numbers) or numbers.dtype.kind == "b":
+        return None
+    low, high = float(numbers.min()), float(numbers.max())
+    if not max(abs(low), abs(high)) < CLOSE**2 or high - low >= CLOSE:
+        return None
+    codes = np.empty(len(numbers), dtype=np.int32)
+    for start in range(0, len(numbers), BLOCK):
+        block = numbers[start : start + BLOCK].astype(np.float64)
+        if not np.array_equal(np.rint(block), block):
+            return None
+        codes[start : start + BLOCK] = block - low
+    used = np.flatnonzero(np.bincount(codes))
+    place = np.zeros(int(used[-1]) + 1, dtype=np.int32)
+    place[used] = np.arange(len(used))
+    return used + low, place[codes]
 
 
 def _cells(row: Any, place: int) -> list[Any]:
@@ -394,8 +492,8 @@ def _checked_codes(column: ArrayLike, name: str) -> tuple[Codes, int]:
         raise InvalidRatings(f"{name} must hold integer codes, not {codes.dtype}")
     # read as unsigned, a negative code is larger than any other: both limits are checked in one pass
     largest = int(codes.view(codes.dtype.str.replace("i", "u")).max())
-    if largest > np.iinfo(codes.dtype).max:
-        raise InvalidRatings(f"{name} holds a negative code; leave missing ratings out")
+    if largest > min(np.iinfo(codes.dtype).max, np.iinfo(np.int64).max):
+        raise InvalidRatings(f"{name} holds a negative or vast code; leave missing ratings out")
     # bincount and fancy indexing refuse uint64; all smaller types are used as they come
     return (codes.astype(np.int64) if codes.dtype == np.uint64 else codes), largest
 

@@ -10,31 +10,54 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from connector.agreement.alpha import Prepared, alpha, level_and_distance, prepare
+from connector.agreement.alpha import Prepared, alpha_case, level_and_distance, prepare
 from connector.agreement.consensus import UnitResults, unit_results
 from connector.agreement.diagnosis import (
     CategoryFinding,
+    Diagnosis,
     PairFinding,
     category_findings,
+    concentration,
+    diagnose,
     disagreeing_pairs,
     label_findings,
+    paradox,
 )
-from connector.agreement.distances import SET_DISTANCES
-from connector.agreement.intervals import SEED, Coefficient
-from connector.agreement.kappa import cohen_kappa, fleiss_kappa, percent_agreement, weighted_kappa
-from connector.agreement.patterns import Patterns
+from connector.agreement.diagnosis_json import diagnosis_json
+from connector.agreement.distances import SET_DISTANCES, VALUE_DISTANCES
+from connector.agreement.gwet import (
+    Scale,
+    chance_family_case,
+    conger_case,
+    count_categories,
+    declared_line,
+    quadratic_scale,
+)
+from connector.agreement.icc import intraclass
+from connector.agreement.intervals import FEW_OUTSIDE, SEED, Case, Coefficient, measured
+from connector.agreement.kappa import chance_case, cohen_statistic, percent_case, weighted_statistic
+from connector.agreement.keys import category_key, json_value
+from connector.agreement.patterns import Patterns, fold
 from connector.agreement.ratings import Level, Ratings
 
 if TYPE_CHECKING:
     from connector.agreement.gate import GateDecision
 
+__all__ = [
+    "FEW_OUTSIDE",
+    "AgreementReport",
+    "QuestionRatings",
+    "QuestionReport",
+    "assess",
+    "category_key",
+    "json_value",
+]
+
 VERSION = 1
 CONFIDENCE = 0.95
-FEW_OUTSIDE = 20
-"""Ratings outside the commonest category under which an interval is not to be trusted (`low_variation`)."""
-MANY_PATTERNS = 5_000
-"""Distinct count vectors above which alpha alone gets an interval."""
+THRESHOLD = 0.70
 MOST_LISTED = 500
 """Categories and pairs listed in the JSON report; the number left out stands beside them."""
 
@@ -52,6 +75,9 @@ class QuestionRatings:
     left_out : annotations that are no rating here, counted by reason.
     required : a gate decides it; conditional : raters see it only under a condition.
     times_shown : by unit, how many raters a conditional question was shown to; None: as many as rated it.
+    gold : by unit, its known answer. lead_times : (n,) seconds spent on each rating, in the order of `ratings`, NaN
+        where unknown. repeats : (unit, rater, value) of answers that a later one of the same rater on the same unit
+        replaced. All three serve the diagnosis of raters; None: not known.
     """
 
     name: str
@@ -65,6 +91,9 @@ class QuestionRatings:
     required: bool = True
     conditional: bool = False
     times_shown: Mapping[Any, int] | None = None
+    gold: Mapping[Any, Any] | None = None
+    lead_times: NDArray[np.float64] | None = None
+    repeats: Sequence[tuple[Any, Any, Any]] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,8 +102,9 @@ class QuestionReport:
 
     n_units : units with a counted rating; n_pairable_units : with two; n_categories : m, declared else seen.
     coefficients : by name. categories : one finding per category (sets: per label). pairs : commonest first.
-    notes : `low_variation` where under 20 ratings lie outside the commonest category.
+    notes : `low_variation` where under 20 ratings lie outside the commonest category; codes of `ratings.NOTES`.
     units : results of every known unit.
+    threshold : to which the diagnosis looks for a way; None: no diagnosis was asked for.
     """
 
     source: QuestionRatings
@@ -91,6 +121,7 @@ class QuestionReport:
     notes: Sequence[str]
     units: UnitResults
     prepared: Prepared = field(repr=False)
+    threshold: float | None = None
 
     @property
     def name(self) -> str:
@@ -123,8 +154,36 @@ class QuestionReport:
         counts = self.patterns.pairable.marginals
         return int(counts.sum() - counts.max(initial=0))
 
+    @cached_property
+    def diagnosis(self) -> Diagnosis | None:
+        """Who and what keeps raters from agreeing, worked out when first asked for; None where it was not wanted."""
+        if self.threshold is None:
+            return None
+        sets = self.distance in SET_DISTANCES
+        found = diagnose(
+            self.prepared,
+            self.distance,
+            threshold=self.threshold,
+            ordered=self.level.ordered,
+            labels=[one.category for one in self.categories] if sets else None,
+            gold=self.source.gold,
+            lead_times=self.source.lead_times,
+            repeats=self.source.repeats,
+        )
+        values = {name: one.value for name, one in self.coefficients.items()}
+        pabak, ac1 = values.get("brennan_prediger"), values.get("gwet_ac1")
+        return replace(
+            found,
+            paradox=None
+            if self.level.ordered or self.distance in VALUE_DISTANCES
+            else paradox(
+                values["percent_agreement"], self.alpha.value, self.categories, brennan_prediger=pabak, gwet_ac1=ac1
+            ),
+            mend=concentration(self.pairs, self.n_categories),
+        )
+
     def to_json(self) -> dict[str, Any]:
-        """The question's part of the JSON report."""
+        """The question's part of the JSON report; the diagnosis adds the keys of `diagnosis_json`."""
         interval = self.alpha.interval
         body: dict[str, Any] = {
             "kind": self.kind,
@@ -148,6 +207,8 @@ class QuestionReport:
         for listed, name in ((self.categories, "categories_left_out"), (self.pairs, "pairs_left_out")):
             if len(listed) > MOST_LISTED:
                 body[name] = len(listed) - MOST_LISTED
+        if self.diagnosis is not None:
+            body |= diagnosis_json(self.diagnosis)
         return body
 
 
@@ -187,6 +248,8 @@ def assess(
     seed: int = SEED,
     share_below: float = 0.6,
     not_measured: Sequence[Mapping[str, str]] = (),
+    diagnose: bool = True,
+    threshold: float = THRESHOLD,
 ) -> AgreementReport:
     """The agreement report of one question or several.
 
@@ -197,11 +260,17 @@ def assess(
     confidence : of the intervals; None for none.
     share_below : a unit whose commonest answer has a smaller share is a conflict.
     not_measured : {question, kind, reason} of the questions that have no coefficient yet.
+    diagnose : whether raters, units and the way to `threshold` are diagnosed (when first asked for).
 
     Raises ValueError for an unknown level or distance, InvalidRatings for ratings that do not fit the distance.
+
+    >>> question = assess(Ratings.from_wide([["a", "a"], ["a", "b"], ["b", "b"], ["b", "b"]] * 10)).questions["value"]
+    >>> round(question.alpha.value, 3), question.coefficients["cohen_kappa"].value, question.n_pairable_units
+    (0.473, 0.5, 40)
     """
     questions = _as_questions(ratings)
-    found = {one.name: _assess_question(one, confidence, seed, share_below) for one in questions}
+    way_to = threshold if diagnose else None
+    found = {one.name: _assess_question(one, confidence, seed, share_below, way_to) for one in questions}
     return AgreementReport(found, tuple(not_measured), confidence or CONFIDENCE, seed, share_below)
 
 
@@ -209,21 +278,28 @@ def _as_questions(
     ratings: Ratings | QuestionRatings | Mapping[str, Ratings] | Sequence[QuestionRatings],
 ) -> list[QuestionRatings]:
     if isinstance(ratings, Ratings):
-        return [QuestionRatings("value", "choice", ratings)]
+        return [_plain("value", ratings)]
     if isinstance(ratings, QuestionRatings):
         return [ratings]
     if isinstance(ratings, Mapping):
-        return [QuestionRatings(name, "choice", one) for name, one in ratings.items()]
+        return [_plain(name, one) for name, one in ratings.items()]
     return list(ratings)
 
 
+def _plain(name: str, ratings: Ratings) -> QuestionRatings:
+    """A question of which no tool declares anything."""
+    left_out = {"missing": ratings.n_missing, "repeat": ratings.n_repeats}
+    return QuestionRatings(name, "choice", ratings, left_out={why: n for why, n in left_out.items() if n})
+
+
 def _assess_question(
-    question: QuestionRatings, confidence: float | None, seed: int, share_below: float
+    question: QuestionRatings, confidence: float | None, seed: int, share_below: float, threshold: float | None
 ) -> QuestionReport:
     level, distance = level_and_distance(question.level, question.distance)
-    prepared = prepare(_declared(question, distance), level, distance)
+    declared = _declared(question, distance)
+    prepared = prepare(declared, level, distance)
     ratings, patterns = prepared.ratings, prepared.patterns
-    findings = _findings(question, prepared, distance)
+    findings = _findings(question, prepared, distance, confidence, seed)
     report = QuestionReport(
         question,
         level,
@@ -233,9 +309,9 @@ def _assess_question(
         ratings.n_raters,
         ratings.n_ratings,
         _n_categories(question, prepared, findings, distance),
-        _coefficients(prepared, level, distance, confidence, seed),
+        _coefficients(prepared, declared, level, distance, confidence, seed),
         findings,
-        disagreeing_pairs(patterns, ratings.codebook.categories),
+        [] if distance in ("kendall", "edit") else disagreeing_pairs(patterns, ratings.codebook.categories),
         (),
         unit_results(
             patterns,
@@ -247,42 +323,65 @@ def _assess_question(
             share_below=share_below,
         ),
         prepared,
+        threshold,
     )
     few = report.n_pairable_units > 0 and report.outside_commonest < FEW_OUTSIDE
-    return replace(report, notes=("low_variation",)) if few else report
+    return replace(report, notes=(*question.ratings.notes, *(("low_variation",) if few else ())))
 
 
 def _declared(question: QuestionRatings, distance: str) -> Ratings:
     """The ratings with the question's declared categories in their codebook; a set's are labels, not sets."""
     ratings = question.ratings
-    if question.categories is None or distance in SET_DISTANCES or ratings.codebook.n_declared:
+    if question.categories is None or distance in VALUE_DISTANCES or ratings.codebook.n_declared:
         return ratings
     return ratings.declare(question.categories)
 
 
 def _coefficients(
-    prepared: Prepared, level: Level, distance: str, confidence: float | None, seed: int
+    prepared: Prepared, declared: Ratings, level: Level, distance: str, confidence: float | None, seed: int
 ) -> dict[str, Coefficient]:
+    """Every coefficient of the question's kind, by name; `declared` are its ratings before they were put in order."""
     ratings, patterns = prepared.ratings, prepared.patterns
-    found = {"krippendorff_alpha": alpha(prepared, distance, confidence, seed)}
-    if distance in SET_DISTANCES:
-        found["krippendorff_alpha_exact"] = alpha(prepared, "nominal", confidence, seed)
-    # where units hardly repeat, each interval costs seconds: alpha's, which decides, is the one worth them
-    if patterns.n_patterns > MANY_PATTERNS:
-        confidence = None
-    found["percent_agreement"] = percent_agreement(patterns, confidence, seed)
-    found["cohen_kappa"] = cohen_kappa(ratings, confidence, seed)
+    scale = Scale(count_categories(declared.codebook, declared.value_counts))
+    cases = {"krippendorff_alpha": alpha_case(prepared, distance)}
+    if distance in VALUE_DISTANCES:
+        cases["krippendorff_alpha_exact"] = alpha_case(prepared, "nominal")
+    cases["percent_agreement"] = percent_case(patterns)
+    cases["cohen_kappa"] = chance_case(cohen_statistic(ratings))
+    cases["fleiss_kappa"] = chance_family_case(patterns, "fleiss", scale)
+    if distance not in VALUE_DISTANCES:
+        cases["scott_pi"] = chance_case(cohen_statistic(ratings, pooled=True))
+        cases["conger_kappa"] = conger_case(ratings)
+        cases["brennan_prediger"] = chance_family_case(patterns, "brennan_prediger", scale)
+        cases["gwet_ac1"] = chance_family_case(patterns, "gwet", scale)
     if level.ordered:
-        found["weighted_kappa"] = weighted_kappa(ratings, "quadratic", confidence, seed)
-    found["fleiss_kappa"] = fleiss_kappa(patterns, confidence, seed)
+        cases["weighted_kappa"] = chance_case(weighted_statistic(ratings, "quadratic"))
+        cases["weighted_kappa_linear"] = chance_case(weighted_statistic(ratings, "linear"))
+        cases["gwet_ac2"] = _ac2_case(prepared, declared)
+    found = dict(zip(cases, measured(list(cases.values()), confidence, seed), strict=True))
+    if level in (Level.INTERVAL, Level.RATIO):
+        found |= intraclass(ratings, confidence)
     return found
 
 
-def _findings(question: QuestionRatings, prepared: Prepared, distance: str) -> list[CategoryFinding]:
+def _ac2_case(prepared: Prepared, declared: Ratings) -> Case:
+    placed = declared_line(declared)
+    if placed is None:
+        return chance_family_case(prepared.patterns, "gwet", Scale(2), weighted=True)
+    fitted, scale = placed[0], quadratic_scale(*placed)
+    patterns = prepared.patterns if fitted is prepared.ratings else fold(fitted)
+    return chance_family_case(patterns, "gwet", scale, weighted=True)
+
+
+def _findings(
+    question: QuestionRatings, prepared: Prepared, distance: str, confidence: float | None, seed: int
+) -> list[CategoryFinding]:
     categories = prepared.ratings.codebook.categories
+    if distance in ("kendall", "edit"):
+        return []
     if distance in SET_DISTANCES:
-        return label_findings(prepared.patterns, categories, question.categories or ())
-    return category_findings(prepared.patterns, categories)
+        return label_findings(prepared.patterns, categories, question.categories or (), confidence, seed)
+    return category_findings(prepared.patterns, categories, confidence, seed)
 
 
 def _n_categories(
@@ -296,31 +395,6 @@ def _n_categories(
     return book.n_declared or int(np.count_nonzero(prepared.patterns.marginals))
 
 
-def category_key(category: Any) -> str:
-    r"""A category as a JSON key: text as it is, whole numbers without ".0", a path's labels joined by "/", with "/"
-    and "\" inside a label escaped by "\".
-
-    >>> category_key(("a/b", "c"))
-    'a\\/b/c'
-    """
-    if isinstance(category, str):
-        return category
-    if isinstance(category, int | float):
-        return str(int(category)) if float(category).is_integer() else repr(float(category))
-    return "/".join(_escaped(str(label)) for label in category)
-
-
-def _escaped(label: str) -> str:
-    return label.replace("\\", "\\\\").replace("/", "\\/")
-
-
-def json_value(value: Any) -> Any:
-    """A value as JSON: text and numbers as they are, a set as an array of its labels (of its paths' keys)."""
-    if isinstance(value, tuple):
-        return [category_key(member) for member in value]
-    return value
-
-
 def _categories_json(findings: Sequence[CategoryFinding]) -> dict[str, Any]:
     listed = findings
     if len(findings) > MOST_LISTED:
@@ -332,6 +406,9 @@ def _categories_json(findings: Sequence[CategoryFinding]) -> dict[str, Any]:
             "share": one.share,
             "specific_agreement": one.specific_agreement,
             "one_vs_rest": one.one_vs_rest,
+            "low": one.interval.low if one.interval else None,
+            "high": one.interval.high if one.interval else None,
+            "too_rare": one.too_rare,
         }
         if one.reason:
             entry["reason"] = one.reason

@@ -24,6 +24,7 @@ Table = NDArray[Any]
 
 CELLS = 40_960
 """Cells of one block of rows: 320 KB of numbers."""
+PIECE = 4_096
 FEW_ROWS = 65_536
 """Places of a histogram that is always affordable; above it, four for each unit are."""
 MOST_SPAN = 64
@@ -48,7 +49,7 @@ class Counts:
         """The patterns of these units, in the order in which `patterns.fold` has them; no unit's place is known."""
         rated = self.counts.any(axis=1)
         counts, weights = self.counts[rated], self.weights[rated]
-        order = np.lexsort(counts.T)
+        order = np.lexsort(counts.T) if counts.size else np.zeros(0, dtype=np.int64)
         counts, weights = counts[order], weights[order]
         new = np.ones(len(counts), dtype=np.bool_)
         new[1:] = (counts[1:] != counts[:-1]).any(axis=1)
@@ -116,22 +117,21 @@ def interval_alpha(table: Table) -> Coefficient:
     sum of all SS_u and of the squares between the units' means: nothing is subtracted from anything of its own size.
     Raises InvalidRatings for an infinite value.
     """
-    limits = _limits(table)
+    _limits(table)
     sizes, means, within = (np.zeros(len(table)) for _ in range(3))
-    if limits is not None and limits[1] > limits[0]:
-        _squares(table, *limits, sizes, means, within)
-    elif limits is not None:
-        sizes = np.count_nonzero(table == table, axis=1).astype(np.float64)  # noqa: PLR0124  NaN differs from itself
+    paired_limits = _paired_limits(table)
+    if paired_limits is not None:
+        _squares(table, *paired_limits, sizes, means, within)
     paired = sizes >= 2
     m, mean, inside = sizes[paired], means[paired], within[paired]
     n = float(m.sum())
     if not n:
         return Coefficient(None, "no_pairable_units")
-    between = mean - float(m @ mean) / n
-    total = float(inside.sum() + m @ (between * between))
+    between = mean - float((m * mean).sum()) / n
+    total = float(inside.sum() + (m * between * between).sum())
     if total <= 0:
         return Coefficient(None, "no_variation")
-    return _alpha(n, float((2 * m / (m - 1)) @ inside), 2 * n * total)
+    return _alpha(n, float((2 * m / (m - 1) * inside).sum()), 2 * n * total)
 
 
 def _alpha(n: float, d: float, p: float) -> Coefficient:
@@ -164,9 +164,9 @@ def _blocks(table: Table) -> Iterator[tuple[int, int]]:
 def _as_it_is(table: Table, low: float, span: int) -> tuple[Ints, Floats] | None:
     """The counts of a small table, row by row."""
     filled = np.fmax(table, low - 1)
-    digits = (filled - (low - 1)).astype(np.int64)
-    if table.dtype.kind == "f" and not (digits == filled - (low - 1)).all():
+    if table.dtype.kind == "f" and not np.array_equal(np.rint(filled), filled):
         return None
+    digits = (filled - (low - 1)).astype(np.int64)
     return _counts(digits, span), np.ones(len(table))
 
 
@@ -236,29 +236,57 @@ def _numbers(table: Table, low: float, powers: Floats) -> Iterator[tuple[int, in
             yield start, end, None
             return
         # exact: all sums are whole numbers that float64 holds
-        yield start, end, block @ powers - shift
+        yield start, end, _products(block, powers) - shift
+
+
+def _products(block: NDArray[Any], columns: Floats) -> Floats:
+    """The product of a block with columns, in pieces too small for BLAS to start threads, which cost more than the sums themselves."""
+    piece = max(1, PIECE // block.shape[1])
+    whole = len(block) // piece * piece
+    found = np.empty((len(block), *columns.shape[1:]))
+    pieces = block[:whole].reshape(-1, piece, block.shape[1])
+    np.matmul(pieces, columns, out=found[:whole].reshape(-1, piece, *columns.shape[1:]))
+    np.matmul(block[whole:], columns, out=found[whole:])
+    return found
+
+
+def _paired_limits(table: Table) -> tuple[float, float] | None:
+    """The smallest and the largest value of units with two ratings, None where there is none."""
+    low, high = math.inf, -math.inf
+    for start, end in _blocks(table):
+        block = table[start:end]
+        paired = np.count_nonzero(np.isnan(block), axis=1) <= table.shape[1] - 2
+        if paired.any():
+            block = block if paired.all() else block[paired]
+            low = min(low, float(np.fmin.reduce(block, axis=None)))
+            high = max(high, float(np.fmax.reduce(block, axis=None)))
+    return (low, high) if low <= high else None
 
 
 def _squares(table: Table, low: float, high: float, sizes: Floats, means: Floats, within: Floats) -> None:
-    """Fills in each unit's number of ratings, their mean and sum of squares around it, on a scale from -1 to 1."""
+    """Fills in each unit's number of ratings, their mean and sum of squares around it, on a scale from -1 to 1.
+
+    low, high : limits of the units with two ratings; the others are left as they are.
+    """
     shrink = 0.25 if max(abs(low), abs(high)) > HUGE else 1.0
     middle, reach = (low * shrink + high * shrink) / 2, (high * shrink - low * shrink) / 2
     ones = np.ones(table.shape[1])
-    step = max(1, CELLS // table.shape[1])
-    for start in range(0, len(table), step):
-        rows = slice(start, start + step)
-        x = np.multiply(table[rows], shrink, dtype=np.float64)
-        x -= middle
-        x /= reach
+    for start, end in _blocks(table):
+        x = np.multiply(table[start:end], shrink, dtype=np.float64)
         missing = np.isnan(x)
+        m = len(ones) - _products(missing, ones)
+        single = m < 2
+        missing |= single[:, None]
+        x -= middle
         np.copyto(x, 0.0, where=missing)
-        m = len(ones) - missing @ ones
-        mean = x @ ones
+        if reach > 0:
+            x /= reach
+        mean = _products(x, ones)
         mean /= np.maximum(m, 1)
         x -= mean[:, None]
         np.copyto(x, 0.0, where=missing)
         np.multiply(x, x, out=x)
-        sizes[rows], means[rows], within[rows] = m, mean, x @ ones
+        sizes[start:end], means[start:end], within[start:end] = m, mean, _products(x, ones)
 
 
 def _distances(values: Floats, marginals: Floats, level: Level) -> Floats:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -44,6 +45,7 @@ class AnnotationColumns:
     first_batch, batches_of : the first batch of each unit, and the further ones of those that came more than once.
     declared : submitted annotations per unit as the source says, -1 unknown.
     rater : rater code or -1. reason : 0, or why the annotation does not count. ids, updated : as the tool gave them.
+    seconds : time spent as the tool gave it, NaN unknown.
     created : the time that orders an annotation whose `updated_at` does not say when its rater last worked on it.
     superseded : annotations that came again in a newer state.
     marked, edited, copied, accepted : annotations with a property that few have.
@@ -61,6 +63,7 @@ class AnnotationColumns:
     reason: array[int] = field(default_factory=lambda: array("b"))
     ids: list[str] = field(default_factory=list)
     updated: list[str | None] = field(default_factory=list)
+    seconds: array[float] = field(default_factory=lambda: array("d"))
     created: dict[int, str | None] = field(default_factory=dict)
     superseded: set[int] = field(default_factory=set)
     marked: array[int] = field(default_factory=_integers)
@@ -86,9 +89,10 @@ class AnnotationColumns:
         rater_code = self.rater_code
         for one in annotations:
             # unpacked once: this runs for every annotation of a source
-            ident, rater, _, status, _, updated, updated_by, marked, _, parent, prediction = one
+            ident, rater, _, status, _, updated, updated_by, marked, seconds, parent, prediction = one
             self.ids.append(ident)
             self.updated.append(updated)
+            self.seconds.append(math.nan if seconds is None else seconds)
             self.rater.append(-1 if rater is None else rater_code.setdefault(rater, len(rater_code)))
             self.reason.append(why_not(one))
             by_other = updated_by is not None and updated_by != rater

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from connector.agreement.ratings import Ints
+from connector.agreement.ratings import Floats, Ints
 from connector.annotations.columns import AnnotationColumns
 from connector.annotations.order import natural_key, natural_order
 
@@ -28,7 +28,7 @@ class Settled:
 
     unit : (n,) unit code. rater : (n,) code into `rater_ids`, -1 for those without an annotation that counts.
     reason : (n,) 0 or why the annotation does not count. alive : (n,) False for older states.
-    counted : (n,) the annotation counts.
+    counted : (n,) the annotation counts. seconds : (n,) time spent on it, NaN unknown.
     """
 
     def __init__(self, columns: AnnotationColumns) -> None:
@@ -44,6 +44,7 @@ class Settled:
         self._any_rater: Ints = np.append(_inverse(rater_order), -1)[np.array(columns.rater, dtype=np.int64)]
         self.alive: Mask = np.ones(self.n, dtype=np.bool_)
         self.alive[list(columns.superseded)] = False
+        self.seconds: Floats = np.array(columns.seconds, dtype=np.float64)
         self.reason = np.array(columns.reason, dtype=np.int8)
         self._settle_repeats()
         self.counted: Mask = (self.reason == COUNTS) & self.alive

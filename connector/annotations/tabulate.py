@@ -8,7 +8,7 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from connector.agreement.ratings import Codebook, Ints, Ratings
+from connector.agreement.ratings import Codebook, Floats, Ints, Ratings
 from connector.agreement.report import category_key
 from connector.annotations.columns import AnswerColumn
 from connector.annotations.kinds import KINDS, LEVELS, SET_DISTANCES, Kind
@@ -56,7 +56,8 @@ class QuestionTable:
     question : with level and distance resolved. ratings : every unit of the source is known to it, rated or not.
     left_out : annotations that gave no rating, by reason: those that do not count at all, and those that do but hold no
         answer. stale : ratings by label, of labels that the tool no longer declares (kept as categories of their own).
-    repeats : ratings by a rater who gave a newer one on the same unit.
+    repeats : ratings by a rater who gave a newer one on the same unit; replaced : the same, as (unit, rater, value).
+    lead_times : (n,) seconds spent on each of `ratings`, NaN unknown; None where none is known.
     gold : unit -> value of its newest annotation marked as ground truth, whoever made it.
     times_shown : unit -> how many of the annotations that count were asked a conditional question; None for the others.
     """
@@ -68,6 +69,8 @@ class QuestionTable:
     repeats: int
     gold: Mapping[str, Value]
     times_shown: Mapping[str, int] | None = None
+    lead_times: Floats | None = None
+    replaced: Sequence[tuple[str, str, Value]] = ()
 
 
 def resolve(question: Question, settings: QuestionSettings | None = None) -> Question:
@@ -142,6 +145,10 @@ class Tabulation:
             empty = np.zeros(self._settled.n, dtype=np.bool_)
         self.missing["empty"] = empty
         used = np.bincount(codes, minlength=len(final))
+        # one order, whatever the order of the input
+        order = np.lexsort((self._settled.rater[rows], self._settled.unit[rows]))
+        rows, codes = rows[order], codes[order]
+        seconds = self._settled.seconds[rows]
         gaps = {reason: int(np.count_nonzero(mask)) for reason, mask in self.missing.items()}
         return QuestionTable(
             question=self.question,
@@ -151,6 +158,8 @@ class Tabulation:
             repeats=self._n_repeats,
             gold=self._gold(),
             times_shown=self._times_shown() if self.question.conditional else None,
+            lead_times=None if np.isnan(seconds).all() else seconds,
+            replaced=self._replaced(),
         )
 
     def _known_gaps(self, column: AnswerColumn, unreadable: Ints) -> dict[str, Mask]:
@@ -166,12 +175,10 @@ class Tabulation:
         book = Codebook.of((final[code] for code in np.flatnonzero(used).tolist()), declared)
         code_of = {category: code for code, category in enumerate(book.categories)}
         recode = np.array([code_of.get(value, -1) for value in final], dtype=np.int64)
-        units, raters = self._settled.unit[rows], self._settled.rater[rows]
-        order = np.lexsort((raters, units))  # one order, whatever the order of the input
         return Ratings(
-            units=units[order].astype(np.int32),
-            raters=raters[order].astype(np.int32),
-            values=(recode[codes] if len(codes) else codes)[order].astype(np.int32),
+            units=self._settled.unit[rows].astype(np.int32),
+            raters=self._settled.rater[rows].astype(np.int32),
+            values=(recode[codes] if len(codes) else codes).astype(np.int32),
             unit_ids=self._settled.unit_ids,
             rater_ids=self._settled.rater_ids,
             codebook=book,
@@ -206,6 +213,17 @@ class Tabulation:
             if value is not None and type(value) is not Missing:
                 found[self._settled.unit_ids[int(self._settled.unit[row])]] = value
         return found
+
+    def _replaced(self) -> list[tuple[str, str, Value]]:
+        settled = self._settled
+        older = np.flatnonzero((settled.reason[self._rows] == CODE["repeat"]) & settled.alive[self._rows])
+        found: list[tuple[str, str, Value]] = []
+        for row, code in zip(self._rows[older].tolist(), self._codes[older].tolist(), strict=True):
+            value, rater = self._final[code], int(settled.rater[row])
+            if type(value) is not Missing:
+                found.append((settled.unit_ids[int(settled.unit[row])], settled.rater_ids[rater], value))
+        # one order, whatever the order of the input
+        return sorted(found, key=lambda one: (one[0], one[1], category_key(one[2])))
 
     def _times_shown(self) -> dict[str, int]:
         asked = self._settled.counted & ~self.missing["not_shown"] & ~self.missing["stale_child"]

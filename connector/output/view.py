@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from connector.agreement.diagnosis import CategoryFinding
-from connector.agreement.intervals import Coefficient, Interval
-from connector.agreement.report import FEW_OUTSIDE, AgreementReport, QuestionReport
+from connector.agreement.intervals import FEW_OUTSIDE, Coefficient, Interval
+from connector.agreement.report import AgreementReport, QuestionReport
 from connector.annotations.collect import natural_key
 from connector.output import shown
 

@@ -13,10 +13,12 @@ from nltk.metrics.distance import jaccard_distance, masi_distance
 from numpy.typing import NDArray
 from sklearn.metrics import cohen_kappa_score
 from statsmodels.stats.inter_rater import aggregate_raters
+from statsmodels.stats.inter_rater import cohens_kappa as statsmodels_cohen
 from statsmodels.stats.inter_rater import fleiss_kappa as statsmodels_fleiss
 
 from connector import Ratings, krippendorff_alpha
-from connector.agreement.kappa import cohen_kappa, fleiss_kappa, weighted_kappa
+from connector.agreement.gwet import brennan_prediger, conger_kappa, fleiss_kappa
+from connector.agreement.kappa import cohen_kappa, percent_agreement, scott_pi, weighted_kappa
 from connector.agreement.patterns import fold
 
 SEEDS = range(8)
@@ -63,7 +65,46 @@ def test_cohen_by_scikit_learn(seed: int) -> None:
 def test_fleiss_by_statsmodels(seed: int) -> None:
     data = _ragged(seed, missing=0.0)
     theirs = statsmodels_fleiss(aggregate_raters(data.astype(int))[0])
-    assert fleiss_kappa(fold(Ratings.from_wide(data))).value == pytest.approx(theirs, abs=1e-12)
+    assert fleiss_kappa(Ratings.from_wide(data)).value == pytest.approx(theirs, abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_free_marginal_kappa_by_statsmodels(seed: int) -> None:
+    data = _ragged(seed, missing=0.0)
+    theirs = statsmodels_fleiss(aggregate_raters(data.astype(int))[0], method="randolph")
+    assert brennan_prediger(Ratings.from_wide(data)).value == pytest.approx(theirs, abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_complete_data_by_nltk(seed: int) -> None:
+    """nltk's pi is Fleiss' kappa, its S Bennett's, its multi_kappa Davies and Fleiss', which is Conger's."""
+    data = _ragged(seed, units=40, raters=4, missing=0.0)
+    ratings = Ratings.from_wide(data)
+    task = AnnotationTask(data=[(r, u, int(v)) for u, row in enumerate(data) for r, v in enumerate(row)])
+    assert fleiss_kappa(ratings).value == pytest.approx(task.pi(), abs=1e-12)
+    assert brennan_prediger(ratings).value == pytest.approx(task.S(), abs=1e-12)
+    assert conger_kappa(ratings).value == pytest.approx(task.multi_kappa(), abs=1e-12)
+    assert percent_agreement(fold(ratings)).value == pytest.approx(task.avg_Ao(), abs=1e-12)
+    pair = AnnotationTask(data=[(r, u, int(v)) for u, row in enumerate(data[:, :2]) for r, v in enumerate(row)])
+    assert scott_pi(Ratings.from_wide(data[:, :2])).value == pytest.approx(pair.pi(), abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_standard_error_of_cohen_by_statsmodels(seed: int) -> None:
+    """Fleiss, Cohen and Everitt's variance, which divides by n where Gwet's divides by n - 1."""
+    data = _ragged(seed, raters=2, missing=0.0)
+    counts = np.zeros((4, 4))
+    np.add.at(counts, (data[:, 0].astype(int) - 1, data[:, 1].astype(int) - 1), 1)
+    for weights, found in (
+        (None, cohen_kappa(Ratings.from_wide(data), 0.95)),
+        ("linear", weighted_kappa(Ratings.from_wide(data), "linear", 0.95)),
+        ("quadratic", weighted_kappa(Ratings.from_wide(data), "quadratic", 0.95)),
+    ):
+        theirs = statsmodels_cohen(counts, wt=weights)
+        assert found.analytic is not None
+        assert found.analytic.error is not None
+        assert found.value == pytest.approx(theirs.kappa, abs=1e-12)
+        assert found.analytic.error * np.sqrt(59 / 60) == pytest.approx(theirs.std_kappa, rel=1e-9)
 
 
 @pytest.mark.parametrize(("name", "distance"), [("masi", masi_distance), ("jaccard", jaccard_distance)])

@@ -11,18 +11,38 @@ import pytest
 from connector import Ratings, krippendorff_alpha
 from connector.agreement.alpha import alpha_statistic, prepare
 from connector.agreement.diagnosis import category_findings
+from connector.agreement.gwet import brennan_prediger, conger_kappa, fleiss_kappa, gwet_ac1, gwet_ac2
+from connector.agreement.icc import NAMES as ICCS
+from connector.agreement.icc import intraclass
 from connector.agreement.intervals import Coefficient, jackknife_error
-from connector.agreement.kappa import cohen_kappa, fleiss_kappa, percent_agreement, weighted_kappa
+from connector.agreement.kappa import cohen_kappa, percent_agreement, scott_pi, weighted_kappa
 from connector.agreement.patterns import fold
 from connector.agreement.ratings import Level
 from tests.reference.support import convabuse, records, table
 
 LEVELS = ("nominal", "ordinal", "interval", "ratio")
+
+
+def _icc(ratings: Ratings, name: str) -> Coefficient:
+    return intraclass(ratings)[name]
+
+
 KNOWN: dict[str, Callable[[Ratings], Coefficient]] = {
     **{f"alpha_{level}": partial(krippendorff_alpha, level=level) for level in LEVELS},
     **{f"alpha_{distance}": partial(krippendorff_alpha, distance=distance) for distance in ("masi", "jaccard")},
     "percent_agreement": lambda ratings: percent_agreement(fold(ratings)),
-    "fleiss_kappa": lambda ratings: fleiss_kappa(fold(ratings)),
+    "fleiss_kappa": fleiss_kappa,
+    "fleiss_quadratic": partial(fleiss_kappa, weights="quadratic"),
+    "conger_kappa": conger_kappa,
+    "conger_quadratic": partial(conger_kappa, weights="quadratic"),
+    # Bennett, Alpert and Goldstein's S and Randolph's free-marginal kappa are the same coefficient on complete data
+    **dict.fromkeys(("brennan_prediger", "randolph_kappa", "bennett_S"), brennan_prediger),
+    "bp_quadratic": partial(brennan_prediger, weights="quadratic"),
+    "gwet_ac1": gwet_ac1,
+    "gwet_ac2_quadratic": gwet_ac2,
+    "scott_pi": scott_pi,
+    # icc_1_1 and icc_1_k in the tables
+    **{f"{name[:5]}_{name[5:] or 1}": partial(_icc, name=name) for name in ICCS},
     "cohen_kappa": cohen_kappa,
     "cohen_kappa_linear": partial(weighted_kappa, weights="linear"),
     "cohen_kappa_quadratic": weighted_kappa,
@@ -79,7 +99,7 @@ def test_krippendorff_1980_disagreements() -> None:
 def test_fleiss_1971_agreements_and_categories() -> None:
     record = next(one for one in records("tables.json") if one["id"] == "fleiss-1971")
     ratings = table(record["data"])
-    found = fleiss_kappa(fold(ratings))
+    found = fleiss_kappa(ratings)
     assert found.observed == pytest.approx(record["known"]["Ao"], abs=5e-5)
     # the paper works with shares rounded to three places
     assert found.expected == pytest.approx(record["known"]["Ae"], abs=2e-4)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
-from connector import Ratings, assess
-from connector.agreement.kappa import cohen_kappa, fleiss_kappa
-from connector.agreement.patterns import fold
+from connector import QuestionRatings, Ratings, assess
+from connector.agreement.gwet import fleiss_kappa
+from connector.agreement.kappa import cohen_kappa, weighted_kappa
 from tests.reference.support import square
 
 
@@ -40,7 +41,7 @@ def test_twenty_reviews() -> None:
 
 def test_four_units_three_raters() -> None:
     units = [["a", "a", "a"], ["a", "a", "a"], ["b", "b", "b"], ["a", "a", "b"]]
-    assert fleiss_kappa(fold(Ratings.from_wide(units))).value == pytest.approx(0.6250)
+    assert fleiss_kappa(Ratings.from_wide(units)).value == pytest.approx(0.6250)
 
 
 @pytest.mark.parametrize(("cells", "expected"), [([[2, 8], [8, 782]], 0.19), ([[0, 1], [1, 98]], -0.01)])
@@ -48,6 +49,39 @@ def test_kappa_paradox_at_98_percent(cells: list[list[int]], expected: float) ->
     kappa = cohen_kappa(square(cells, "AB"))
     assert kappa.observed == pytest.approx(0.98)
     assert kappa.value == pytest.approx(expected, abs=5e-3)
+
+
+def test_five_point_ratings_of_400_items() -> None:
+    """NumPy's default_rng(3): two raters who add -1, 0, 0, 0 or 1 to a true rating from 1 to 5."""
+    random = np.random.default_rng(3)
+    truth = random.integers(1, 6, 400)
+    first, second = (np.clip(truth + random.choice([-1, 0, 0, 0, 1], 400), 1, 5) for _ in range(2))
+    ratings = Ratings.from_wide(np.column_stack([first, second]))
+    assert cohen_kappa(ratings).value == pytest.approx(0.3964, abs=5e-5)
+    assert weighted_kappa(ratings, "linear").value == pytest.approx(0.6747, abs=5e-5)
+    assert weighted_kappa(ratings, "quadratic").value == pytest.approx(0.8510, abs=5e-5)
+    report = assess(QuestionRatings("stars", "rating", ratings, level="ordinal")).questions["stars"]
+    assert report.coefficients["weighted_kappa"].value == pytest.approx(0.8510, abs=5e-5)
+    assert report.coefficients["weighted_kappa_linear"].value == pytest.approx(0.6747, abs=5e-5)
+
+
+def test_several_figures_at_98_percent() -> None:
+    """Shares 98.75/1.25: percent .98 and kappa .2 beside PABAK (Po - 1/m) / (1 - 1/m) and AC1, which say otherwise."""
+    report = assess(square([[2, 8], [8, 782]], "AB")).questions["value"]
+    assert report.coefficients["percent_agreement"].value == pytest.approx(0.98)
+    assert report.coefficients["brennan_prediger"].value == pytest.approx((0.98 - 1 / 2) / (1 - 1 / 2))
+    assert report.coefficients["gwet_ac1"].value == pytest.approx(0.98, abs=0.005)
+    assert [one.share for one in report.categories] == pytest.approx([0.0125, 0.9875])
+
+
+def test_guessing_raters_score_high_without_a_correction_for_prevalence() -> None:
+    """Shares 90/5/5, raters who draw from the shares: alpha 0, AC1 .796, Brennan-Prediger .722."""
+    shares = [0.90, 0.05, 0.05]
+    cells = [[round(400 * a * b) for b in shares] for a in shares]
+    report = assess(square(cells, "ABC")).questions["value"]
+    assert report.alpha.value == pytest.approx(0, abs=0.002)
+    assert report.coefficients["gwet_ac1"].value == pytest.approx(0.796, abs=5e-4)
+    assert report.coefficients["brennan_prediger"].value == pytest.approx(0.722, abs=5e-4)
 
 
 def test_disagreement_by_pair_of_categories() -> None:

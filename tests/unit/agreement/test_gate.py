@@ -286,3 +286,31 @@ def test_no_disagreement_at_all_is_not_certainty() -> None:
 def test_the_tentative_range_is_said() -> None:
     assert any("tentative" in message for message in gate(batch(95, 5)).messages)
     assert not any("tentative" in message for message in gate(batch(95, 5), threshold=0.8).messages)
+
+
+@pytest.mark.parametrize(
+    "coefficient",
+    ["cohen_kappa", "scott_pi", "weighted_kappa", "weighted_kappa_linear", "fleiss_kappa", "conger_kappa"],
+)
+def test_every_kappa_can_decide_by_both_rules(coefficient: str) -> None:
+    rows = [["1", "1"], ["2", "2"], ["3", "3"]] * 60 + [["1", "2"], ["2", "3"]] * 4
+    question = {"level": "ordinal"}
+    value = assess([QuestionRatings("q", "rating", Ratings.from_wide(rows), level="ordinal")]).questions["q"]
+    for rule in ("point", "confident"):
+        found = gate(rows, coefficient=coefficient, rule=rule, question=question)
+        assert (found.verdict, found.value) == ("GO", value.coefficients[coefficient].value)
+        assert found.low is not None
+        assert found.value is not None
+        assert 0.7 < found.low < found.value
+
+
+@pytest.mark.parametrize("coefficient", ["fleiss_kappa", "conger_kappa"])
+def test_no_kappa_decides_on_ragged_data(coefficient: str) -> None:
+    rows: list[list[Any]] = [["a", "a", "a"], ["b", "b", None], ["b", "b", "b"]] * 40
+    assert gate(rows, coefficient=coefficient).reasons == ("ragged",)
+
+
+@pytest.mark.parametrize("coefficient", ["gwet_ac1", "gwet_ac2", "brennan_prediger", "pabak", "percent_agreement"])
+def test_coefficients_that_forgive_guessing_are_refused(coefficient: str) -> None:
+    with pytest.raises(FixConfiguration, match="cannot decide"):
+        GateRule(coefficient=coefficient)

@@ -5,7 +5,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from connector import Interval, krippendorff_alpha
+from connector import Interval, Ratings, assess, krippendorff_alpha
+from connector.agreement.alpha import alpha_statistic, prepare
+from connector.agreement.gwet import fleiss_kappa, gwet_ac1
+from connector.agreement.intervals import bootstrap
+from connector.agreement.kappa import scott_pi
+from connector.agreement.ratings import Level
 
 SPLIT: list[list[Any]] = [["a", "a"]] * 60 + [["b", "b"]] * 60
 
@@ -81,3 +86,44 @@ def test_numbers_too_many_to_fold_are_resampled_too() -> None:
         assert found.interval is not None
         assert found.interval.low < (found.value or 0) < found.interval.high
         assert 0.02 < found.interval.high - found.interval.low < 0.2
+
+
+def test_one_agreement_more_where_nobody_agreed_on_a_rare_category() -> None:
+    """98 tasks alike and 2 conflicts: alpha is about 0, but what the raters do on the rare category nobody has seen."""
+    skewed = [["a", "a"]] * 98 + [["a", "b"], ["b", "a"]]
+    found = interval(skewed)
+    assert (found.method, found.added_agreement, found.added_conflict) == ("jackknife", True, False)
+    assert found.low < 0.05
+    assert found.high > 0.7
+    # one agreement seen, or as many of either category, and nothing is added
+    assert not interval([*skewed, ["b", "b"]]).added_agreement
+    assert not interval([["a", "b"], ["b", "a"], ["b", "b"]] * 5).added_agreement
+
+
+def test_a_rare_category_takes_the_jackknife_however_many_the_tasks() -> None:
+    rare = [["a", "a"]] * 960 + [["b", "b"]] * 30 + [["a", "b"]] * 10
+    assert interval(rare).method == "jackknife"
+    assert interval(rare * 2).method == "bootstrap"
+
+
+def test_many_patterns_take_the_infinitesimal_jackknife_which_agrees_with_the_bootstrap() -> None:
+    random = np.random.default_rng(9)
+    truth = random.normal(0, 1, (1_600, 1))
+    data = truth + random.normal(0, 0.5, (1_600, 3))
+    for level in ("interval", "ordinal"):
+        found = krippendorff_alpha(data, level, 0.95).interval
+        assert found is not None
+        assert (found.method, found.replicates, found.seed) == ("infinitesimal_jackknife", None, None)
+        statistic = alpha_statistic(prepare(Ratings.from_wide(data), Level(level), level), level)
+        drawn = np.quantile(bootstrap(statistic, 400, seed=1), [0.025, 0.975])
+        assert [found.low, found.high] == pytest.approx(drawn.tolist(), abs=0.004)
+
+
+def test_coefficients_of_one_table_share_their_resamples() -> None:
+    """Together they have the same intervals as apart."""
+    rows = [["a", "a"], ["a", "b"], ["b", "b"], ["c", "c"]] * 50
+    together = assess(Ratings.from_wide(rows)).questions["value"].coefficients
+    ratings = Ratings.from_wide(rows)
+    for name, of in (("fleiss_kappa", fleiss_kappa), ("gwet_ac1", gwet_ac1), ("scott_pi", scott_pi)):
+        assert together[name] == of(ratings, 0.95)
+    assert together["krippendorff_alpha"] == krippendorff_alpha(rows, confidence=0.95)

@@ -24,9 +24,11 @@ def test_json_has_the_stable_names() -> None:
     assert counts == {"n_units": 4, "n_pairable_units": 3, "n_raters": 3, "n_ratings": 9, "n_categories": 3}
     assert (found["kind"], found["level"], found["distance"]) == ("choice", "nominal", "nominal")
     assert found["left_out"] == {"cancelled": 2, "empty": 1}
-    assert set(found["coefficients"]) == {"krippendorff_alpha", "percent_agreement", "cohen_kappa", "fleiss_kappa"}
+    kappas = {"cohen_kappa", "scott_pi", "fleiss_kappa", "conger_kappa", "brennan_prediger", "gwet_ac1"}
+    assert set(found["coefficients"]) == {"krippendorff_alpha", "percent_agreement", *kappas}
     for one in found["coefficients"].values():
-        assert set(one) == {"value", "low", "high", "reason", "observed", "expected"}
+        assert set(one) - {"analytic"} == {"value", "low", "high", "reason", "observed", "expected"}
+    assert set(found["coefficients"]["gwet_ac1"]["analytic"]) == {"low", "high", "standard_error"}
     assert found["coefficients"]["cohen_kappa"]["reason"] == "not_two_raters"
     assert found["coefficients"]["fleiss_kappa"]["reason"] == "ragged"
     assert found["pairs"] == [{"a": "a", "b": "b", "n": 2, "share": 1.0}]
@@ -34,6 +36,9 @@ def test_json_has_the_stable_names() -> None:
         "share": pytest.approx(1 / 9),
         "specific_agreement": None,
         "one_vs_rest": None,
+        "low": None,
+        "high": None,
+        "too_rare": True,
         "reason": "no_variation",
     }
     assert set(body["gate"]) >= {
@@ -52,6 +57,7 @@ def test_the_interval_says_how_it_was_made() -> None:
         "replicates": 2000,
         "seed": 7,
         "added_conflict": False,
+        "added_agreement": False,
     }
     assert assess(Ratings.from_wide(ROWS), confidence=None).to_json()["questions"]["value"]["interval"] is None
 

@@ -1,0 +1,223 @@
+"""Is one agreement higher than another? A paired difference over the same units, with its interval and p.
+
+Both sides are computed from the same resamples of the units, so that what makes a unit hard counts on both sides alike:
+two intervals that overlap decide nothing. For a guideline before and after its revision, with a rater and without, or
+two coefficients of one table.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from connector.agreement.alpha import alpha_case, level_and_distance, prepare
+from connector.agreement.gwet import Scale, chance_family_case, count_categories
+from connector.agreement.intervals import JACKKNIFE_UNDER, REPLICATES, SEED, Case, Statistic, resample
+from connector.agreement.kappa import chance_case, cohen_statistic, percent_case, placed_cells, weighted_statistic
+from connector.agreement.patterns import DENSE
+from connector.agreement.quantiles import student_cdf, student_quantile
+from connector.agreement.ratings import Floats, Ints, Ratings
+
+ALPHA = "krippendorff_alpha"
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """b's coefficient less a's.
+
+    value : of the difference, None with a `reason` where either side is undefined. a, b : the two coefficients.
+    low, high : interval of the difference. p : two-sided, of the difference being 0; both None under two units or where
+        no resample differs from another.
+    n_units : units with a rating on either side, which are what is resampled.
+    method : "bootstrap" (percentile) or "jackknife" (with Student's t, under 100 units).
+    """
+
+    value: float | None
+    a: float | None
+    b: float | None
+    n_units: int
+    low: float | None = None
+    high: float | None = None
+    p: float | None = None
+    reason: str | None = None
+    confidence: float = 0.95
+    method: str | None = None
+    seed: int | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+def paired_difference(
+    a: Ratings | Any,
+    b: Ratings | Any,
+    level: str = "nominal",
+    *,
+    distance: str | None = None,
+    coefficient: str = ALPHA,
+    other: str | None = None,
+    confidence: float = 0.95,
+    seed: int = SEED,
+) -> Difference:
+    """How much higher the agreement of `b` is than that of `a`, both about the same units.
+
+    Parameters
+    ----------
+    a, b : `Ratings`, or units x raters arrays of as many units. Units are matched by id; a unit that only one side
+        rated counts on that side alone.
+    level, distance : as of `krippendorff_alpha`.
+    coefficient : krippendorff_alpha, percent_agreement, cohen_kappa, scott_pi, weighted_kappa, fleiss_kappa,
+        brennan_prediger or gwet_ac1.
+    other : the coefficient of b where it is another one; `paired_difference(x, x, other="fleiss_kappa")` compares two
+        coefficients of one table.
+
+    Bootstrap of the units' pairs of patterns (2,000 replicates; p is twice the smaller share of differences beyond 0,
+    never 0), or the jackknife with Student's t under 100 units. Raises ValueError for an unknown name, InvalidRatings
+    for data that cannot be read.
+
+    >>> before = [["x", "y"], ["x", "y"], ["y", "y"], ["x", "x"], ["x", "y"], ["y", "x"]]
+    >>> after = [["x", "x"], ["x", "y"], ["y", "y"], ["x", "x"], ["y", "y"], ["x", "x"]]
+    >>> found = paired_difference(before, after)
+    >>> round(found.a, 2), round(found.b, 2), round(found.value, 2), round(found.p, 1)
+    (-0.22, 0.69, 0.91, 0.1)
+    """
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence must lie between 0 and 1, not {confidence}")
+    first, second = (one if isinstance(one, Ratings) else Ratings.from_wide(one) for one in (a, b))
+    named = ((first, coefficient), (second, other or coefficient))
+    sides = [_side(ratings, level, distance, name) for ratings, name in named]
+    pairs, weights = _pairs(first, second, sides)
+    values = [side.case.found.value for side in sides]
+    n_units = int(weights.sum())
+    if values[0] is None or values[1] is None:
+        reason = next(side.case.found.reason for side in sides if side.case.found.value is None)
+        return Difference(None, values[0], values[1], n_units, reason=reason, confidence=confidence)
+    value = values[1] - values[0]
+    evaluate = _difference_of(sides, pairs)
+    found = Difference(value, values[0], values[1], n_units, confidence=confidence)
+    if n_units < 2:
+        return found
+    if n_units < JACKKNIFE_UNDER:
+        return _by_jackknife(found, evaluate, weights)
+    return _by_bootstrap(found, evaluate, weights, seed)
+
+
+@dataclass(frozen=True, eq=False)
+class _Side:
+    """A coefficient before its interval, and the (N,) pattern of its statistic that every unit shows, else -1."""
+
+    case: Case
+    index: Ints
+
+
+def _side(ratings: Ratings, level: str, distance: str | None, coefficient: str) -> _Side:
+    of_level, name = level_and_distance(level, distance)
+    prepared = prepare(ratings, of_level, name)
+    patterns = prepared.patterns
+    if coefficient in ("cohen_kappa", "scott_pi", "weighted_kappa"):
+        if coefficient == "weighted_kappa":
+            statistic = weighted_statistic(ratings, "quadratic")
+            fitted = ratings.as_numbers() or ratings.in_order() or ratings
+        else:
+            statistic = cohen_statistic(prepared.ratings, pooled=coefficient == "scott_pi")
+            fitted = prepared.ratings
+        cells = placed_cells(fitted)
+        nowhere = np.full(len(ratings.unit_ids), -1, dtype=np.int64)
+        return _Side(chance_case(statistic), nowhere if isinstance(cells, str) else cells[3])
+    if coefficient == ALPHA:
+        return _Side(alpha_case(prepared, name), _among_pairable(patterns.index, patterns.size))
+    if coefficient == "percent_agreement":
+        return _Side(percent_case(patterns), _among_pairable(patterns.index, patterns.size))
+    scale = Scale(count_categories(ratings.codebook, ratings.value_counts))
+    if coefficient == "fleiss_kappa":
+        return _Side(chance_family_case(patterns, "fleiss", scale), patterns.index)
+    if coefficient == "brennan_prediger":
+        return _Side(chance_family_case(patterns, "brennan_prediger", scale), patterns.index)
+    if coefficient == "gwet_ac1":
+        return _Side(chance_family_case(patterns, "gwet", scale), patterns.index)
+    raise ValueError(f"no paired difference is known of the coefficient {coefficient!r}")
+
+
+def _among_pairable(index: Ints, size: Ints) -> Ints:
+    """The pattern of every unit among those with two ratings, -1 for other units."""
+    paired = size >= 2
+    place = np.append(np.where(paired, np.cumsum(paired) - 1, -1), -1)
+    among: Ints = place[index]
+    return among
+
+
+def _pairs(a: Ratings, b: Ratings, sides: list[_Side]) -> tuple[list[Ints], Ints]:
+    """The distinct pairs (pattern in a, pattern in b) of the units that show one in either, and how many show each."""
+    place = {unit: code for code, unit in enumerate(dict.fromkeys([*a.unit_ids, *b.unit_ids]))}
+    columns = np.full((2, len(place)), -1, dtype=np.int64)
+    for row, (ratings, side) in enumerate(zip((a, b), sides, strict=True)):
+        columns[row, [place[unit] for unit in ratings.unit_ids]] = side.index
+    shown = columns[:, (columns >= 0).any(axis=0)]
+    width = int(columns[1].max(initial=-1)) + 2
+    kinds, weights = np.unique((shown[0] + 1) * width + shown[1] + 1, return_counts=True)
+    first, second = np.divmod(kinds, width)
+    return [first - 1, second - 1], weights
+
+
+def _difference_of(sides: list[_Side], pairs: list[Ints]) -> Callable[[Floats], Floats]:
+    """The difference as a function of (B, J) weights of the pairs of patterns."""
+
+    def side(statistic: Statistic, pattern: Ints, weights: Floats) -> Floats:
+        g = len(statistic.weights)
+        there = pattern >= 0
+        if len(pattern) * g <= DENSE:
+            indicator = np.zeros((len(pattern), g))
+            indicator[np.flatnonzero(there), pattern[there]] = 1
+            return statistic.evaluate(weights @ indicator)
+        of_pattern = [np.bincount(pattern[there], row[there], g) for row in weights]
+        return statistic.evaluate(np.array(of_pattern))
+
+    def evaluate(weights: Floats) -> Floats:
+        first, second = (one.case.statistic for one in sides)
+        assert first is not None
+        assert second is not None
+        # a resample may hold no unit of one side
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return side(second, pairs[1], weights) - side(first, pairs[0], weights)
+
+    return evaluate
+
+
+def _by_bootstrap(found: Difference, evaluate: Callable[[Floats], Floats], weights: Ints, seed: int) -> Difference:
+    random = np.random.Generator(np.random.PCG64(seed))
+    step = max(1, DENSE // (4 * len(weights)))
+    drawn = np.concatenate(
+        [evaluate(resample(random, weights, min(step, REPLICATES - done))) for done in range(0, REPLICATES, step)]
+    )
+    drawn = drawn[~np.isnan(drawn)]
+    if not len(drawn) or float(np.ptp(drawn)) == 0:
+        return found
+    tail = (1 - found.confidence) / 2
+    low, high = np.quantile(drawn, [tail, 1 - tail])
+    beyond = min(int(np.count_nonzero(drawn <= 0)), int(np.count_nonzero(drawn >= 0)))
+    p = min(1.0, 2 * (beyond + 1) / (len(drawn) + 1))
+    return _with(found, float(low), float(high), p, "bootstrap", seed)
+
+
+def _by_jackknife(found: Difference, evaluate: Callable[[Floats], Floats], weights: Ints) -> Difference:
+    without = np.tile(weights.astype(np.float64), (len(weights), 1)) - np.eye(len(weights))
+    values = evaluate(without)
+    n = found.n_units
+    if np.isnan(values).any() or found.value is None:
+        return found
+    mean = float(values @ weights) / n
+    error = math.sqrt((n - 1) / n * float(((values - mean) ** 2) @ weights))
+    if error <= 1e-12:
+        return found
+    reach = student_quantile(0.5 + found.confidence / 2, n - 1) * error
+    p = 2 * student_cdf(-abs(found.value) / error, n - 1)
+    return _with(found, found.value - reach, found.value + reach, p, "jackknife", None)
+
+
+def _with(found: Difference, low: float, high: float, p: float, method: str, seed: int | None) -> Difference:
+    return Difference(found.value, found.a, found.b, found.n_units, low, high, p, None, found.confidence, method, seed)

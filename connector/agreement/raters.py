@@ -1,0 +1,439 @@
+"""What each rater does to the agreement: leave one out, cost, leaning, gold, speed, likeness to oneself; and by pairs.
+
+The pairwise values are a diagnostic only: their mean is no coefficient of the whole and is biased on ragged data.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from connector.agreement.influence import Influence
+from connector.agreement.intervals import value_of
+from connector.agreement.keys import id_order
+from connector.agreement.patterns import DENSE, NOWHERE, Patterns, tally
+from connector.agreement.ratings import Floats, Ints, Ratings, as_value, parse_number
+from connector.agreement.rows import Rows
+
+MOST_CELLS = 1_000
+"""Raters x values up to which every pair of raters is compared; above it the busiest raters are."""
+MOST_LEANINGS = 200
+"""Values above which a rater's leaning is given by their mean alone."""
+LEANINGS_LISTED = 20
+MOST_WORK = 50_000_000
+"""Answers read again for leave-one-rater-out at levels other than nominal; above it the busiest raters get theirs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Leaning:
+    """How often a rater chose a category and how often the others (or gold) did, on the same units."""
+
+    category: Any
+    own: float
+    others: float
+
+    @property
+    def difference(self) -> float:
+        """Positive: the rater chooses it more often."""
+        return self.own - self.others
+
+
+@dataclass(frozen=True, slots=True)
+class GoldFinding:
+    """A rater against known answers: n rated, the share that is equal with its Wilson interval, and the leaning."""
+
+    n: int
+    accuracy: float
+    low: float
+    high: float
+    leaning: Sequence[Leaning]
+
+
+@dataclass(frozen=True, slots=True)
+class RaterFinding:
+    """One rater.
+
+    alpha_without : alpha of the others, None where undefined or not computed. change : that minus alpha; positive: the
+        rater pulls alpha down. cost : points of alpha that the rater's disagreements take away, each shared by its two
+        raters; the costs of all raters add up to 1 - alpha.
+    leaning : categories by how far the rater's share is from the others' on the same units, farthest first (the others'
+        share is averaged over the units). shift : at ordered levels, the mean distance to the mean of the others, in
+        the values' own unit (places of the order where they are no numbers).
+    seconds : median time spent on an answer, over `n_timed`. repeated : answers given once more to the same unit,
+        repeated_alike : the share of them that is equal to the one that counts.
+    """
+
+    rater: Any
+    n_ratings: int
+    alpha_without: float | None
+    change: float | None
+    cost: float | None
+    leaning: Sequence[Leaning]
+    shift: float | None
+    gold: GoldFinding | None
+    seconds: float | None
+    n_timed: int
+    repeated: int
+    repeated_alike: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class RaterPair:
+    """Two raters on the units that both rated: n of them, the share of equal answers, and Cohen's kappa.
+
+    kappa : None where both gave one value throughout (no_variation). Diagnostic only.
+    """
+
+    a: Any
+    b: Any
+    n: int
+    agreement: float
+    kappa: float | None
+
+
+@dataclass(frozen=True, eq=False)
+class RaterData:
+    """What is known of the raters' answers to one question.
+
+    ratings : fitted to the level, so that their codes are those of `patterns`. patterns : of all rated units.
+    rows : the same by rater. influence : of the pairable patterns, None where alpha is undefined.
+    members : (V, L) whether set v holds label l; None where values are no sets. categories : those labels, else the
+        values.
+    places : (V,) numbers of the values at ordered levels, else None.
+    """
+
+    ratings: Ratings
+    patterns: Patterns
+    rows: Rows
+    influence: Influence | None
+    members: Floats | None
+    categories: Sequence[Any]
+    places: Floats | None
+
+
+def rater_findings(
+    data: RaterData,
+    *,
+    gold: Mapping[Any, Any] | None = None,
+    lead_times: NDArray[np.float64] | None = None,
+    repeats: Sequence[tuple[Any, Any, Any]] | None = None,
+) -> list[RaterFinding]:
+    """Every rater with a rating, those that pull alpha down most first, then by id.
+
+    gold : by unit, its known value. lead_times : (n,) seconds per rating in the order of the ratings, NaN unknown.
+    repeats : (unit, rater, value) of answers that a later one of the same rater replaced.
+    """
+    ratings = data.ratings
+    n = np.bincount(ratings.raters, minlength=len(ratings.rater_ids)) if ratings.n_ratings else NOWHERE
+    present = np.flatnonzero(n)
+    if not len(present):
+        return []
+    without = _alpha_without(data, n)
+    costs = _costs(data)
+    leanings, shifts = _leanings(data)
+    golds = _golds(data, gold)
+    seconds = _seconds(data.ratings, lead_times)
+    alike = _repeats(data.ratings, repeats)
+    alpha = None if data.influence is None else data.influence.alpha
+    found = []
+    for rater in present.tolist():
+        value = without.get(rater)
+        times = seconds.get(rater)
+        own = alike.get(rater, [])
+        found.append(
+            RaterFinding(
+                ratings.rater_ids[rater],
+                int(n[rater]),
+                value,
+                None if value is None or alpha is None else value - alpha,
+                None if costs is None else float(costs[rater]),
+                leanings.get(rater, ()),
+                shifts.get(rater),
+                golds.get(rater),
+                None if times is None else float(np.median(times)),
+                0 if times is None else len(times),
+                len(own),
+                sum(own) / len(own) if own else None,
+            )
+        )
+    return sorted(found, key=lambda one: (math.inf if one.change is None else -one.change, *id_order(one.rater)))
+
+
+def rater_pairs(data: RaterData) -> list[RaterPair]:
+    """Every two raters with units in common, most units first; of very many raters the busiest alone."""
+    rows, n_raters = data.rows, len(data.ratings.rater_ids)
+    used = np.flatnonzero(data.patterns.marginals)
+    most = MOST_CELLS // max(len(used), 1)
+    if not len(rows.row) or most < 2:
+        return []
+    answers = tally(rows.rater, rows.weight, n_raters)
+    busiest = np.sort(np.argsort(-answers, kind="stable")[: min(most, np.count_nonzero(answers))])
+    joint = _joint(rows, busiest, used, n_raters).reshape(len(busiest), len(used), len(busiest), len(used))
+    alike = np.einsum("avbv->ab", joint)
+    of_first, of_second = joint.sum(axis=3), joint.sum(axis=1)
+    n = of_first.sum(axis=1)
+    by_chance = np.einsum("avb,abv->ab", of_first, of_second)
+    ids = data.ratings.rater_ids
+    found = []
+    for i, j in zip(*(places.tolist() for places in np.nonzero(np.triu(n, 1))), strict=True):
+        both = float(n[i, j])
+        observed, expected = float(alike[i, j]) / both, float(by_chance[i, j]) / (both * both)
+        kappa = (observed - expected) / (1 - expected) if 1 - expected > 1e-12 else None
+        found.append(RaterPair(ids[busiest[i]], ids[busiest[j]], int(both), observed, kappa))
+    return sorted(found, key=lambda pair: -pair.n)
+
+
+def _joint(rows: Rows, raters: Ints, used: Ints, n_raters: int) -> Floats:
+    """(R V, R V) how often a rater's value met another's: one matrix product over rows of ones and zeros."""
+    v = len(used)
+    place_of_rater = np.full(n_raters, -1, dtype=np.int64)
+    place_of_rater[raters] = np.arange(len(raters))
+    place_of_value = np.zeros(int(used[-1]) + 1, dtype=np.int64)
+    place_of_value[used] = np.arange(v)
+    kept = np.flatnonzero(place_of_rater[rows.rater] >= 0)
+    column = place_of_rater[rows.rater[kept]] * v + place_of_value[rows.value[kept]]
+    row, width = rows.row[kept], len(raters) * v
+    joint = np.zeros((width, width))
+    step = max(1, DENSE // (4 * width))
+    for start in range(0, len(rows.size), step):
+        first, last = np.searchsorted(row, [start, start + step])
+        said = np.zeros((min(step, len(rows.size) - start), width))
+        said[row[first:last] - start, column[first:last]] = 1.0
+        joint += said.T @ (said * rows.weights[start : start + step, None])
+    return joint
+
+
+def _alpha_without(data: RaterData, n: Ints) -> dict[int, float | None]:
+    if data.influence is None or data.influence.sampled:
+        return {}
+    if data.influence.statistic.distance == "nominal":
+        return _nominal_without(data, data.influence)
+    return _read_again_without(data, data.influence, n)
+
+
+def _nominal_without(data: RaterData, influence: Influence) -> dict[int, float | None]:
+    """Each unit loses the rater's pairs, the marginals lose the answers: of all raters in a few sums."""
+    patterns, n_raters, v = influence.patterns, len(data.ratings.rater_ids), influence.patterns.n_values
+    rater, entry, weight = _places(data, patterns)
+    g, value = patterns.row[entry], patterns.col[entry]
+    size, disagreement = patterns.size[g].astype(np.float64), influence.statistic.metric.disagreement[g]
+    pairs_left = disagreement * (size - 1) - 2 * (size - patterns.n[entry])
+    left = np.where(size > 2, pairs_left / np.maximum(size - 2, 1), 0.0)
+    d = influence.d + tally(rater, weight * (left - disagreement), n_raters)
+    n = influence.n - tally(rater, weight * np.where(size > 2, 1, 2), n_raters)
+    found: dict[int, float | None] = {}
+    pair = size == 2
+    other = _other_of_two(patterns)[entry[pair]]
+    step = max(1, DENSE // v)
+    for start in range(0, n_raters, step):
+        stop = min(start + step, n_raters)
+        lost = np.zeros((stop - start) * v)
+        for who, what, times in ((rater, value, weight), (rater[pair], other, weight[pair])):
+            own = (who >= start) & (who < stop)
+            lost += tally((who[own] - start) * v + what[own], times[own], len(lost))
+        counts = patterns.marginals - lost.reshape(-1, v)
+        p = n[start:stop] ** 2 - np.einsum("rv,rv->r", counts, counts)
+        for place in range(start, stop):
+            expected = float(p[place - start])
+            found[place] = 1 - (float(n[place]) - 1) * float(d[place]) / expected if expected > 0 else None
+    return found
+
+
+def _read_again_without(data: RaterData, influence: Influence, n: Ints) -> dict[int, float | None]:
+    """Alpha of the others' answers; of very many raters for the busiest alone."""
+    rows, statistic = data.rows, influence.statistic
+    v = influence.patterns.n_values
+    work = len(rows.row) + min(v * v, DENSE)
+    found: dict[int, float | None] = {}
+    for rater in np.argsort(-n, kind="stable")[: max(1, MOST_WORK // work)].tolist():
+        kept = rows.rater != rater
+        size = np.bincount(rows.row[kept], minlength=len(rows.size))
+        kept &= size[rows.row] >= 2
+        place = np.cumsum(size >= 2) - 1
+        cells, times = np.unique(place[rows.row[kept]] * v + rows.value[kept], return_counts=True)
+        row, col = np.divmod(cells, v)
+        others = Patterns(row, col, times, size[size >= 2], rows.weights[size >= 2], v, NOWHERE)
+        several = np.count_nonzero(others.marginals) > 1
+        found[rater] = value_of(statistic.on(others)) if several else None
+    return found
+
+
+def _places(data: RaterData, patterns: Patterns) -> tuple[Ints, Ints, Floats]:
+    """Raters, places among the entries of the pairable patterns, and weights of all answers in company."""
+    rows, full = data.rows, data.patterns
+    pattern_of_row = np.zeros(len(rows.size), dtype=np.int64)
+    rated = rows.index >= 0
+    pattern_of_row[rows.index[rated]] = full.index[rated]
+    pairable = np.where(full.size >= 2, np.cumsum(full.size >= 2) - 1, -1)
+    g = pairable[pattern_of_row[rows.row]]
+    kept = g >= 0
+    keys = patterns.row * patterns.n_values + patterns.col
+    entry = np.searchsorted(keys, g[kept] * patterns.n_values + rows.value[kept])
+    return rows.rater[kept], entry, rows.weight[kept]
+
+
+def _other_of_two(patterns: Patterns) -> Ints:
+    """(K,) in units of two ratings, the value of the other one."""
+    total = np.rint(tally(patterns.row, patterns.n * patterns.col.astype(np.float64), patterns.n_patterns))
+    other: Ints = total.astype(np.int64)[patterns.row] - patterns.col
+    return other
+
+
+def _costs(data: RaterData) -> Floats | None:
+    influence = data.influence
+    if influence is None:
+        return None
+    patterns = influence.patterns
+    first, second = patterns.entry_pairs
+    d2 = influence.pair_distances
+    to_others = tally(first, patterns.n[second] * d2, len(patterns.row))
+    to_others += tally(second, patterns.n[first] * d2, len(patterns.row))
+    rater, entry, weight = _places(data, patterns)
+    share = to_others[entry] / (patterns.size[patterns.row[entry]] - 1)
+    return influence.points * tally(rater, weight * share, len(data.ratings.rater_ids))
+
+
+def _leanings(data: RaterData) -> tuple[dict[int, list[Leaning]], dict[int, float]]:
+    """By rater, on the units that others rated too."""
+    patterns, n_raters, v = data.patterns.pairable, len(data.ratings.rater_ids), data.patterns.n_values
+    if not patterns.n_patterns:
+        return {}, {}
+    rater, entry, weight = _places(data, patterns)
+    g, value = patterns.row[entry], patterns.col[entry]
+    n, each = tally(rater, weight, n_raters), weight / (patterns.size[g] - 1)
+    shifts: dict[int, float] = {}
+    if data.places is not None:
+        x = data.places[value]
+        sums = tally(patterns.row, patterns.n * data.places[patterns.col], patterns.n_patterns)
+        apart = tally(rater, weight * x - each * (sums[g] - x), n_raters)
+        shifts = {place: float(apart[place] / n[place]) for place in np.flatnonzero(n).tolist()}
+    if v > MOST_LEANINGS and data.members is None:
+        return {}, shifts
+    leanings: dict[int, list[Leaning]] = {}
+    step = max(1, DENSE // max(patterns.n_patterns, v))
+    for start in range(0, n_raters, step):
+        width = min(step, n_raters - start)
+        here = (rater >= start) & (rater < start + width)
+        who, what = rater[here] - start, value[here]
+        own = tally(who * v + what, weight[here], width * v).reshape(width, v)
+        in_pattern = tally(who * patterns.n_patterns + g[here], each[here], width * patterns.n_patterns)
+        all_of_unit = patterns.sums(in_pattern.reshape(width, -1), patterns.n.astype(np.float64))
+        others = all_of_unit - tally(who * v + what, each[here], width * v).reshape(width, v)
+        leanings.update(_listed(data, start, own, np.maximum(others, 0.0), n[start : start + width]))
+    return leanings, shifts
+
+
+def _listed(data: RaterData, start: int, own: Floats, others: Floats, n: Floats) -> dict[int, list[Leaning]]:
+    if data.members is not None:
+        own, others = own @ data.members, others @ data.members
+    found = {}
+    for place in np.flatnonzero(n).tolist():
+        mine, theirs = own[place] / n[place], others[place] / n[place]
+        apart = np.abs(mine - theirs)
+        order = np.argsort(-apart, kind="stable")
+        shown = order[(mine + theirs)[order] > 0][:LEANINGS_LISTED].tolist()
+        found[start + place] = [Leaning(data.categories[c], float(mine[c]), float(theirs[c])) for c in shown]
+    return found
+
+
+def _golds(data: RaterData, gold: Mapping[Any, Any] | None) -> dict[int, GoldFinding]:
+    ratings, v, n_raters = data.ratings, len(data.ratings.codebook), len(data.ratings.rater_ids)
+    if not gold or not ratings.n_ratings:
+        return {}
+    known = _gold_codes(ratings, gold)[ratings.units]
+    asked = known != NO_GOLD
+    rater, value, known = ratings.raters[asked].astype(np.int64), ratings.values[asked].astype(np.int64), known[asked]
+    n = tally(rater, np.ones(len(rater)), n_raters)
+    alike = tally(rater, value == known, n_raters)
+    leanings: dict[int, list[Leaning]] = {}
+    if data.members is not None or (v <= MOST_LEANINGS and n_raters * v <= DENSE):
+        own = tally(rater * v + value, np.ones(len(rater)), n_raters * v).reshape(n_raters, v)
+        seen = known >= 0
+        truth = tally(rater[seen] * v + known[seen], np.ones(np.count_nonzero(seen)), n_raters * v).reshape(n_raters, v)
+        leanings = _listed(data, 0, own, truth, n)
+    return {
+        place: GoldFinding(
+            int(n[place]),
+            float(alike[place] / n[place]),
+            *wilson(int(alike[place]), int(n[place])),
+            leanings.get(place, ()),
+        )
+        for place in np.flatnonzero(n).tolist()
+    }
+
+
+NO_GOLD = -1
+NEVER_GIVEN = -2
+
+
+def _gold_codes(ratings: Ratings, gold: Mapping[Any, Any]) -> Ints:
+    """(N,) code of each unit's known value; NEVER_GIVEN for one that is no category here."""
+    code_of = {category: code for code, category in enumerate(ratings.codebook.categories)}
+    numbers = {number: code for code, number in enumerate(ratings.codebook.numbers.tolist()) if not math.isnan(number)}
+    codes = np.full(len(ratings.unit_ids), NO_GOLD, dtype=np.int64)
+    for place, unit in enumerate(ratings.unit_ids):
+        if unit in gold and (value := as_value(gold[unit])) is not None:
+            number = parse_number(value)
+            # at numeric levels the categories are numbers where gold may still be their text
+            fallback = NEVER_GIVEN if number is None else numbers.get(number, NEVER_GIVEN)
+            codes[place] = code_of.get(value, fallback)
+    return codes
+
+
+def _seconds(ratings: Ratings, lead_times: NDArray[np.float64] | None) -> dict[int, Floats]:
+    """Known times by rater."""
+    if lead_times is None:
+        return {}
+    times = np.asarray(lead_times, dtype=np.float64)
+    if times.shape != (ratings.n_ratings,):
+        raise ValueError(f"lead_times must hold one number for each of {ratings.n_ratings} ratings, not {times.shape}")
+    known = np.flatnonzero(np.isfinite(times) & (times >= 0))
+    known = known[np.argsort(ratings.raters[known], kind="stable")]
+    raters, starts = np.unique(ratings.raters[known], return_index=True)
+    return dict(zip(raters.tolist(), np.split(times[known], starts[1:]), strict=True)) if len(known) else {}
+
+
+def _repeats(ratings: Ratings, repeats: Sequence[tuple[Any, Any, Any]] | None) -> dict[int, list[bool]]:
+    """By rater, whether each earlier answer equals the one that counts."""
+    if not repeats:
+        return {}
+    rater_code = {rater: code for code, rater in enumerate(ratings.rater_ids)}
+    wanted = {unit for unit, _, _ in repeats}
+    place_of = {unit: place for place, unit in enumerate(ratings.unit_ids) if unit in wanted}
+    chosen = np.flatnonzero(np.isin(ratings.units, np.array(list(place_of.values()), dtype=np.int64)))
+    given = {
+        (unit, rater): ratings.codebook.categories[value]
+        for unit, rater, value in zip(
+            ratings.units[chosen].tolist(),
+            ratings.raters[chosen].tolist(),
+            ratings.values[chosen].tolist(),
+            strict=True,
+        )
+    }
+    found: dict[int, list[bool]] = {}
+    for unit, rater, raw in repeats:
+        place, code, value = place_of.get(unit), rater_code.get(rater), as_value(raw)
+        if place is None or code is None or value is None or (place, code) not in given:
+            continue
+        counted = given[place, code]
+        number = parse_number(value) if isinstance(counted, float) else None
+        found.setdefault(code, []).append(counted in (value, number))
+    return found
+
+
+def wilson(hits: int, n: int, confidence: float = 0.95) -> tuple[float, float]:
+    """Wilson's interval (1927) of a share.
+
+    >>> [round(bound, 3) for bound in wilson(8, 10)]
+    [0.49, 0.943]
+    """
+    z = NormalDist().inv_cdf(0.5 + confidence / 2)
+    centre = (hits + z * z / 2) / (n + z * z)
+    reach = z / (n + z * z) * math.sqrt(hits * (n - hits) / n + z * z / 4)
+    return max(0.0, centre - reach), min(1.0, centre + reach)

@@ -1,0 +1,158 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+from connector import Ratings, krippendorff_alpha, paired_difference
+from connector.agreement.gwet import fleiss_kappa
+from connector.agreement.kappa import cohen_kappa
+
+Table = list[list[Any]]
+
+
+def raters(seed: int, units: int, skill: float, width: int = 3) -> np.ndarray[Any, np.dtype[np.float64]]:
+    random = np.random.default_rng(seed)
+    truth = np.random.default_rng(99).integers(0, 3, (units, 1))
+    guess = random.integers(0, 3, (units, width))
+    return np.where(random.random((units, width)) < skill, truth, guess).astype(float)
+
+
+def test_the_difference_is_of_the_two_coefficients() -> None:
+    before, after = raters(1, 300, 0.7), raters(2, 300, 0.9)
+    found = paired_difference(before, after)
+    assert found.a == pytest.approx(krippendorff_alpha(before).value)
+    assert found.b == pytest.approx(krippendorff_alpha(after).value)
+    assert found.a is not None
+    assert found.b is not None
+    assert found.value == pytest.approx(found.b - found.a)
+    assert found.low is not None
+    assert found.high is not None
+    assert found.value is not None
+    assert 0 < found.low < found.value < found.high
+    assert found.p is not None
+    assert 0 < found.p < 0.01
+    assert (found.method, found.n_units) == ("bootstrap", 300)
+    json.dumps(found.to_json(), allow_nan=False)
+
+
+def test_the_other_way_round_it_is_the_negative() -> None:
+    before, after = raters(1, 300, 0.8), raters(2, 300, 0.85)
+    there, back = paired_difference(before, after), paired_difference(after, before)
+    assert there.value == pytest.approx(-(back.value or 0))
+    assert (there.low, there.high) == pytest.approx((-(back.high or 0), -(back.low or 0)), abs=0.02)
+    assert there.p == pytest.approx(back.p, abs=0.1)
+
+
+def test_the_same_table_twice_does_not_differ() -> None:
+    for units in (60, 300):
+        table = raters(1, units, 0.8)
+        found = paired_difference(table, table)
+        assert (found.value, found.low, found.p) == (0.0, None, None)
+
+
+def test_pairing_makes_it_narrower_than_two_samples() -> None:
+    """Two raters of the three are the same on both sides: the difference varies far less than either coefficient."""
+    table = raters(3, 400, 0.8)
+    with_one, without = Ratings.from_wide(table), Ratings.from_wide(table[:, :2])
+    found = paired_difference(with_one, without)
+    apart = [krippendorff_alpha(one, confidence=0.95) for one in (with_one, without)]
+    squares = [(one.interval.high - one.interval.low) ** 2 for one in apart if one.interval]
+    assert found.low is not None
+    assert found.high is not None
+    assert found.high - found.low < 0.8 * sum(squares) ** 0.5
+
+
+def test_units_are_matched_by_their_id() -> None:
+    units = [f"u{place}" for place in range(120)]
+    before, after = raters(1, 120, 0.7), raters(2, 120, 0.9)
+    order = np.random.default_rng(0).permutation(120)
+    straight = paired_difference(Ratings.from_wide(before, unit_ids=units), Ratings.from_wide(after, unit_ids=units))
+    shuffled = Ratings.from_wide(after[order], unit_ids=[units[place] for place in order])
+    again = paired_difference(Ratings.from_wide(before, unit_ids=units), shuffled)
+    assert again == straight
+    # a unit of one side alone counts there
+    fewer = Ratings.from_wide(after[:100], unit_ids=units[:100])
+    found = paired_difference(Ratings.from_wide(before, unit_ids=units), fewer)
+    assert found.b == pytest.approx(krippendorff_alpha(after[:100]).value)
+    assert found.n_units == 120
+
+
+def test_few_units_take_the_jackknife_with_students_t() -> None:
+    found = paired_difference(raters(1, 40, 0.6), raters(2, 40, 0.9))
+    assert found.method == "jackknife"
+    assert found.value is not None
+    assert found.low is not None
+    assert found.high is not None
+    assert found.low < found.value < found.high
+    by_hand = [
+        (krippendorff_alpha(np.delete(raters(2, 40, 0.9), i, 0)).value or 0)
+        - (krippendorff_alpha(np.delete(raters(1, 40, 0.6), i, 0)).value or 0)
+        for i in range(40)
+    ]
+    error = float(np.sqrt(39 / 40 * ((np.array(by_hand) - np.mean(by_hand)) ** 2).sum()))
+    # Student's t with 39 degrees of freedom
+    assert found.high - found.value == pytest.approx(2.0227 * error, rel=1e-4)
+
+
+def test_it_errs_as_often_as_it_says() -> None:
+    """No difference in truth: p under .1 in about a tenth of 200 samples."""
+    low = sum((paired_difference(raters(i, 120, 0.8), raters(10_000 + i, 120, 0.8)).p or 1) < 0.1 for i in range(200))
+    # four standard errors: 20 +- 17
+    assert 3 <= low <= 37
+
+
+@pytest.mark.parametrize(
+    "coefficient",
+    ["percent_agreement", "cohen_kappa", "scott_pi", "weighted_kappa", "fleiss_kappa", "brennan_prediger", "gwet_ac1"],
+)
+def test_every_coefficient_resamples_itself(coefficient: str) -> None:
+    before, after = raters(1, 150, 0.6, 2), raters(2, 150, 0.95, 2)
+    found = paired_difference(before, after, "ordinal", coefficient=coefficient)
+    assert found.value is not None
+    assert found.low is not None
+    assert found.high is not None
+    assert 0 < found.low < found.value < found.high
+    again = paired_difference(before, before, "ordinal", coefficient=coefficient)
+    assert (again.value, again.low) == (0.0, None)
+
+
+def test_two_coefficients_of_one_table() -> None:
+    table = Ratings.from_wide(raters(5, 200, 0.8, 2))
+    found = paired_difference(table, table, coefficient="cohen_kappa", other="fleiss_kappa")
+    assert found.a == pytest.approx(cohen_kappa(table).value)
+    assert found.b == pytest.approx(fleiss_kappa(table).value)
+    assert found.high is not None
+    # Scott's chance agreement is never below Cohen's
+    assert found.value is not None
+    assert found.value < 0
+    assert found.high <= 0
+
+
+def test_many_distinct_numbers_by_level() -> None:
+    random = np.random.default_rng(2)
+    truth = random.normal(0, 1, (150, 1))
+    rough, fine = truth + random.normal(0, 1, (150, 3)), truth + random.normal(0, 0.2, (150, 3))
+    found = paired_difference(rough, fine, "interval")
+    assert found.low is not None
+    assert found.low > 0.2
+
+
+@pytest.mark.parametrize(
+    ("before", "reason"),
+    [([["a", "a"], ["a", "a"]], "no_variation"), ([["a", None], [None, "b"]], "no_pairable_units")],
+)
+def test_an_undefined_side_says_why(before: Table, reason: str) -> None:
+    found = paired_difference(before, [["a", "b"], ["b", "b"]])
+    assert (found.value, found.low, found.p, found.reason) == (None, None, None, reason)
+    json.dumps(found.to_json(), allow_nan=False)
+
+
+def test_one_unit_and_unknown_names() -> None:
+    assert paired_difference([["a", "b"]], [["b", "a"]]).p is None
+    with pytest.raises(ValueError, match="no paired difference"):
+        paired_difference([["a", "b"]], [["b", "a"]], coefficient="kappa")
+    with pytest.raises(ValueError, match="confidence"):
+        paired_difference([["a", "b"]], [["b", "a"]], confidence=95)
