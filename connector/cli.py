@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from connector.tools.base import Finding, Tool
     from connector.workflow.batch import Batch
     from connector.workflow.measure import Measured
+    from connector.workflow.removal import Removal
     from connector.workflow.setup import Prompt
     from connector.workflow.sync import Synced, Watch
 
@@ -40,11 +41,31 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=lambda asked: _show_version(asked=asked), is_eager=True)
+    ] = False,
+) -> None: ...
+
+
+def _show_version(*, asked: bool) -> None:
+    if asked:
+        from importlib.metadata import version
+
+        _print(f"agreement-connector {version('agreement-connector')}")
+        raise typer.Exit
+
+
 Format = Literal["text", "json", "csv", "html", "markdown"]
 
 Config = Annotated[Path, typer.Option("-c", "--config", help="The configuration file.")]
 OptionalConfig = Annotated[
-    Path | None, typer.Option("-c", "--config", help="The configuration file, in place of SOURCE.")
+    Path | None,
+    typer.Option(
+        "-c", "--config", help="The configuration file, in place of SOURCE; config.yaml where neither is given."
+    ),
 ]
 Sources = Annotated[
     list[Path],
@@ -79,7 +100,7 @@ def demo(
         Path, typer.Option("-o", "--output", metavar="DIR", help="Where the page and the table go.")
     ] = Path("connector-demo"),
 ) -> None:
-    """The main job on real data that ship with the package."""
+    """Measure real data that ship with the package; no server needed."""
     if live is not None:
         from connector.demo.live import run_live
 
@@ -106,6 +127,8 @@ def init(
     """Write a commented configuration, after asking or from flags. No token is written into it."""
     from connector.workflow.setup import ask, write_config
 
+    if config.exists() and not force:
+        raise FixConfiguration(f"{config} exists already; it was left as it is.", "--force writes over it.")
     given = {
         "tool": tool,
         "url": url,
@@ -117,7 +140,10 @@ def init(
         "store": store,
     }
     path = write_config(ask(_prompt(alone=project is not None), given), config, force=force)
-    _print(f"Written: {path}\nNext: put the token into LABEL_STUDIO_API_KEY, then: connector check -c {path}")
+    unset = [name for name in ("LABEL_STUDIO_URL", "LABEL_STUDIO_API_KEY") if f"${{{name}}}" in path.read_text("utf-8")]
+    unset = [name for name in unset if not os.environ.get(name)]
+    first = f"set {' and '.join(unset)}, then: " if unset else ""
+    _print(f"Written: {path}\nNext: {first}connector check -c {path}")
 
 
 @app.command(epilog="Example: connector check -c config.yaml")
@@ -141,7 +167,7 @@ def sync(
     dry_run: DryRun = False,
     full: Annotated[bool, typer.Option("--full", help="Read everything again, not just what changed.")] = False,
 ) -> None:
-    """Pull, measure, push the scores back: what the scheduled job calls."""
+    """Pull, measure, push back (for the scheduled job)."""
     from connector.store import Store
     from connector.workflow.sync import sync as run
 
@@ -164,7 +190,10 @@ def remove(
     ] = False,
     dry_run: DryRun = False,
 ) -> None:
-    """Take away everything we put into the tool: fields, columns, tab and description line."""
+    """Take away what sync put into the project.
+
+    Fields, columns, the tab and the line in the description; with --review the review project too.
+    """
     from connector.store import Store
     from connector.workflow.removal import remove as run
 
@@ -183,8 +212,8 @@ def remove(
             reading=watch.pulling,
             writing=watch.writing,
         )
-    for line in removed.lines or ["nothing of ours is there"]:
-        _print(f"{'would ' if dry_run and removed.lines else ''}{line}")
+    for line in _removed_lines(removed, dry_run=dry_run):
+        _print(line)
 
 
 @app.command(epilog="Example: connector agreement export.json --format html -o report.html")
@@ -243,7 +272,7 @@ def gate(
     where: Annotated[
         str | None, typer.Option(metavar="FIELD=VALUE", help="The batch: units with this value in their data.")
     ] = None,
-    rule: Annotated[str | None, typer.Option(help="point or confident.")] = None,
+    rule: Annotated[str | None, typer.Option(help="point or confident.  [default: point]")] = None,
     coefficient: Annotated[str | None, typer.Option(help="By name, or auto.  [default: krippendorff_alpha]")] = None,
     label_config: LabelConfig = None,
     question: QuestionNames = None,
@@ -259,6 +288,8 @@ def gate(
     from connector.workflow.measure import measure
 
     chosen = parse_batch(batch, first, where)
+    if not sources and config is None and Path("config.yaml").is_file():
+        config = Path("config.yaml")
     if bool(sources) == (config is not None):
         raise FixConfiguration(
             "gate needs either SOURCE... or -c CONFIG.", "For example: connector gate -c config.yaml"
@@ -296,7 +327,7 @@ def review(
 
     settings = _load(config)
     if settings.review is None:
-        raise FixConfiguration(f"{config} has no review section.", "Add `review: {}` to it.")
+        raise FixConfiguration(f"{config} has no review section.", "Write `review: {}` into it.")
     keep = action == "create" and not dry_run
     with (
         _watch("Pulling", "Writing") as watch,
@@ -444,7 +475,13 @@ def _question_settings(
     named_only: bool = False,
 ) -> tuple[Settings, QuestionSettings | None]:
     """The flags --level and --distance over the settings: for the questions named, else for every one."""
-    given = {name: value for name, value in (("level", level), ("distance", distance)) if value is not None}
+    from connector.annotations.kinds import LEVELS, SET_DISTANCES
+
+    given = {
+        name: _one_of(f"--{name}", value, known)
+        for name, value, known in (("level", level, LEVELS), ("distance", distance, SET_DISTANCES))
+        if value is not None
+    }
     if not given:
         return settings, None
     if named_only and not questions:
@@ -457,6 +494,16 @@ def _question_settings(
     merged = with_overrides(settings, {"questions": dict.fromkeys(names, given)})
     default = with_overrides(settings, {"questions": {"": given}}).questions[""]
     return merged, None if names else default
+
+
+def _one_of(option: str, value: str, known: Sequence[str]) -> str:
+    if value in known:
+        return value
+    import difflib
+
+    near = difflib.get_close_matches(value, known, 1)
+    hint = f"Did you mean {near[0]}?" if near else f"There are: {', '.join(known)}."
+    raise FixConfiguration(f"There is no {option} '{value}'.", hint)
 
 
 def _with_rule(settings: Settings, rules: dict[str, Any]) -> Settings:
@@ -625,10 +672,20 @@ def _synced_lines(done: Synced, config: Path) -> Iterator[str]:
             yield f"  {len(done.written.missing):,} tasks were deleted in the meantime."
     else:
         yield "Nothing to write: the tool shows these numbers already."
-    yield f"Look: {done.project.link}"
+    yield f"Look: {done.view_link or done.project.link}"
     if done.review_project is not None:
         yield f"Review tasks: project {clean(done.review_project)}"
     yield f"The whole report: connector report -c {config}"
+
+
+def _removed_lines(removed: Removal, *, dry_run: bool) -> Iterator[str]:
+    if not removed.lines:
+        yield "Nothing of ours is there."
+        return
+    yield "A dry run; a removal would:" if dry_run else "Done:"
+    yield from (f"  {line}" for line in removed.lines)
+    if removed.review_project is not None:
+        yield f"The review project {removed.review_project} stays; with --review it goes too, with the work in it."
 
 
 def _print_finding(finding: Finding) -> None:

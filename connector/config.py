@@ -417,7 +417,7 @@ def _read(path: Path) -> str:
         with path.open("rb") as file:
             raw = file.read(MAX_BYTES + 1)
     except FileNotFoundError:
-        raise FixConfiguration(f"There is no file {path}.", "Write one with: connector init") from None
+        raise FixConfiguration(f"There is no file {path}.", f"Write one with: connector init -c {path}") from None
     except OSError as error:
         raise FixConfiguration(f"{path} cannot be read: {error.strerror}.") from None
     if len(raw) > MAX_BYTES:

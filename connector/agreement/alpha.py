@@ -655,6 +655,7 @@ def _of_array(table: Any, level: Level, confidence: float | None, seed: int) -> 
     found = wide.alpha_of_counts(counts, level)
     if confidence is None or found.value is None:
         return found
+    counts = counts.without_unused()
     statistic = AlphaStatistic(counts.patterns().pairable, counts.values, str(level.value))
     return measured([Case(statistic, found)], confidence, seed)[0]
 

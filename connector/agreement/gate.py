@@ -402,9 +402,7 @@ def _value_obstacles(question: QuestionReport, rule: GateRule, name: str, coeffi
         uneven = f"{name} is not meant for units with unequal numbers of ratings; use {ALPHA}."
         obstacles.append(Obstacle("ragged", uneven))
     if rule.rule == "confident" and coefficient.value is not None and question.outside_commonest < FEW_OUTSIDE:
-        few = (
-            f"Only {question.outside_commonest} ratings lie outside the commonest category: no interval can be trusted."
-        )
+        few = f"{_outside(question)}: no interval can be trusted."
         obstacles.append(Obstacle("low_variation", few))
     return obstacles
 
@@ -431,6 +429,13 @@ def resolve(coefficient: str, question: QuestionReport, counts: Sequence[int]) -
     if two:
         return "cohen_kappa", ["auto: Cohen's kappa: labels without order, complete, two raters."]
     return "fleiss_kappa", ["auto: Fleiss' kappa: labels without order, complete, more than two raters."]
+
+
+def _outside(question: QuestionReport) -> str:
+    few = question.outside_commonest
+    if not few:
+        return "All ratings lie in one category"
+    return f"Only {few} rating{' lies' if few == 1 else 's lie'} outside the commonest category"
 
 
 def _complete(question: QuestionReport, counts: Sequence[int]) -> bool:
@@ -463,9 +468,7 @@ def _cautions(question: QuestionReport, rule: GateRule, value: float | None) -> 
     if value is not None and value < 0:
         cautions.append("The raters agree less than chance would make them.")
     if "low_variation" in question.notes and rule.rule == "point":
-        cautions.append(
-            f"Only {question.outside_commonest} ratings lie outside the commonest category: the value rests on them."
-        )
+        cautions.append(f"{_outside(question)}: the value rests on them.")
     if 0.667 <= rule.threshold < 0.8:
         cautions.append(
             f"A threshold of {rule.threshold:g} lies in the range that Krippendorff calls tentative (.667 to .800)."

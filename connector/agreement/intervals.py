@@ -179,7 +179,7 @@ def measured(cases: Sequence[Case], confidence: float | None, seed: int = SEED) 
     intervals = intervals_of([(one, value) for _, one, value in known], confidence, seed)
     found = [case.found for case in cases]
     for (place, one, value), interval in zip(known, intervals, strict=True):
-        analytic = gwet_interval(one.linearised(), one.weights, value, confidence)
+        analytic = gwet_interval(one.linearised(), one.weights, value, confidence, lowest(one))
         found[place] = replace(found[place], interval=interval, analytic=analytic)
     return found
 
@@ -264,14 +264,21 @@ def _interval(plan: _Plan, value: float, confidence: float, seed: int, values: F
     if bounds is None:
         return None
     # what was added may pull both bounds to one side of the value
-    low, high = min(bounds[0], value), max(bounds[1], value)
+    low, high = min(max(bounds[0], lowest(plan.statistic)), value), max(bounds[1], value)
     drawn, used_seed = (None, None) if values is None else (plan.drawn, seed)
     return Interval(
         low, high, confidence, plan.method, drawn, used_seed, plan.added_conflict, plan.added_agreement, error
     )
 
 
-def gwet_interval(linearised: Floats | None, weights: Ints, value: float, confidence: float) -> Interval | None:
+def lowest(statistic: Statistic) -> float:
+    """The least that the coefficient can be: a share is not negative."""
+    return 0.0 if statistic.skew is None else -1.0
+
+
+def gwet_interval(
+    linearised: Floats | None, weights: Ints, value: float, confidence: float, least: float = -1.0
+) -> Interval | None:
     """Gwet's analytic interval (2014, ch. 5): the variance of the linearised coefficient, with Student's t.
 
     None for a single unit or where every unit says the same, which leaves nothing to judge by.
@@ -283,7 +290,7 @@ def gwet_interval(linearised: Floats | None, weights: Ints, value: float, confid
     if error <= NO_SPREAD:
         return None
     reach = student_quantile(0.5 + confidence / 2, n - 1) * error
-    return Interval(max(value - reach, -1.0), min(value + reach, 1.0), confidence, "gwet", None, None, error=error)
+    return Interval(max(value - reach, least), min(value + reach, 1.0), confidence, "gwet", None, None, error=error)
 
 
 def bootstrap(statistic: Statistic, replicates: int, seed: int, n_units: int | None = None) -> Floats:

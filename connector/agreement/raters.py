@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from connector.agreement.distances import MOST_VALUES
 from connector.agreement.influence import Influence
 from connector.agreement.intervals import value_of
 from connector.agreement.keys import id_order
@@ -166,7 +167,10 @@ def rater_findings(
 
 
 def rater_pairs(data: RaterData) -> list[RaterPair]:
-    """Every two raters with units in common, most units first; of very many raters the busiest alone."""
+    """Every two raters with units in common, most units first.
+
+    Of very many raters the busiest alone; none where hardly a value is given twice.
+    """
     rows, n_raters = data.rows, len(data.ratings.rater_ids)
     used = np.flatnonzero(data.patterns.marginals)
     most = MOST_CELLS // max(len(used), 1)
@@ -249,7 +253,9 @@ def _read_again_without(data: RaterData, influence: Influence, n: Ints) -> dict[
     """Alpha of the others' answers; of very many raters for the busiest alone."""
     rows, statistic = data.rows, influence.statistic
     v = influence.patterns.n_values
-    work = len(rows.row) + min(v * v, DENSE)
+    # distances that are looked up in a matrix of all values are summed over it for every rater
+    matrix = v * v if statistic.distance not in ("ordinal", "interval") and v <= MOST_VALUES else 0
+    work = len(rows.row) + matrix
     found: dict[int, float | None] = {}
     for rater in np.argsort(-n, kind="stable")[: max(1, MOST_WORK // work)].tolist():
         kept = rows.rater != rater

@@ -424,7 +424,7 @@ def _last_of_each(kept: Ints, units: Ints, raters: Ints, n_raters: int) -> tuple
 
 
 def _coded_cells(table: NDArray[Any]) -> tuple[Floats, Codes, Codes, Codes]:
-    """The distinct numbers of an array, ascending, and the cells that are not NaN in long form: units, raters, codes."""
+    """The distinct numbers of an array, ascending, and its cells but NaN in long form: units, raters, codes."""
     blocks = range(0, len(table), BLOCK)
     present = [np.count_nonzero(~np.isnan(table[start : start + BLOCK])) for start in blocks]
     units, raters = (np.empty(sum(present), dtype=np.int32) for _ in range(2))

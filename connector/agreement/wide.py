@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -37,17 +37,24 @@ HUGE = 1e150
 class Counts:
     """Units folded to rows of counts.
 
-    counts : (G, V) ratings of each value in such a unit; two rows may be equal.
-    weights : (G,) units with that row. values : (V,) ascending numbers, each used by somebody.
+    counts : (G, V) ratings of each value in such a unit; two rows may be equal. size : (G,) their sums.
+    weights : (G,) units with that row.
+    values : (V,) ascending numbers; the first and the last are used by somebody, those between need not be.
     """
 
     counts: Floats
+    size: Floats
     weights: Floats
     values: Floats
 
+    def without_unused(self) -> Counts:
+        """The same with the values that somebody used."""
+        used = self.counts.any(axis=0)
+        return replace(self, counts=self.counts[:, used], values=self.values[used])
+
     def patterns(self) -> Patterns:
         """The patterns of these units, in the order in which `patterns.fold` has them; no unit's place is known."""
-        rated = self.counts.any(axis=1)
+        rated = self.size > 0
         counts, weights = self.counts[rated], self.weights[rated]
         order = np.lexsort(counts.T) if counts.size else np.zeros(0, dtype=np.int64)
         counts, weights = counts[order], weights[order]
@@ -74,7 +81,7 @@ def count(table: Table) -> Counts | None:
     """
     limits = _limits(table)
     if limits is None:
-        return Counts(np.zeros((0, 0)), np.zeros(0), np.zeros(0))
+        return Counts(np.zeros((0, 0)), np.zeros(0), np.zeros(0), np.zeros(0))
     low, high = limits
     most_rows = max(FEW_ROWS, 4 * len(table))
     if max(abs(low), abs(high)) * most_rows >= EXACT or high - low >= MOST_SPAN or low != int(low):
@@ -89,13 +96,13 @@ def count(table: Table) -> Counts | None:
     if rows is None:
         return None
     counts, weights = rows
-    used = counts.any(axis=0)
-    return Counts(counts[:, used].astype(np.float64), weights, np.flatnonzero(used) + np.float64(low))
+    # column 0 counts what is missing
+    return Counts(counts[:, 1:], table.shape[1] - counts[:, 0], weights, low + np.arange(span, dtype=np.float64))
 
 
 def alpha_of_counts(found: Counts, level: Level) -> Coefficient:
     """Alpha of counted units, without an interval."""
-    size = found.counts.sum(axis=1)
+    size = found.size
     weights = np.where(size >= 2, found.weights, 0.0)
     marginals = weights @ found.counts
     n = float(marginals.sum())
@@ -144,15 +151,22 @@ def _limits(table: Table) -> tuple[float, float] | None:
         return None
     if table.dtype.kind != "f":
         return float(table.min()), float(table.max())
+    if table.size <= CELLS:
+        low, high = float(np.fmin.reduce(table, axis=None)), float(np.fmax.reduce(table, axis=None))
+    else:
+        low, high = _limits_by_blocks(table)
+    if math.isinf(low) or math.isinf(high):
+        raise InvalidRatings("a rating is infinite")
+    return None if math.isnan(low) else (low, high)
+
+
+def _limits_by_blocks(table: Table) -> tuple[float, float]:
     lows, highs = [], []
     for start, end in _blocks(table):
         block = table[start:end]
         lows.append(np.fmin.reduce(block, axis=None))
         highs.append(np.fmax.reduce(block, axis=None))
-    low, high = float(np.fmin.reduce(lows)), float(np.fmax.reduce(highs))
-    if math.isinf(low) or math.isinf(high):
-        raise InvalidRatings("a rating is infinite")
-    return None if math.isnan(low) else (low, high)
+    return float(np.fmin.reduce(lows)), float(np.fmax.reduce(highs))
 
 
 def _blocks(table: Table) -> Iterator[tuple[int, int]]:
@@ -161,23 +175,22 @@ def _blocks(table: Table) -> Iterator[tuple[int, int]]:
         yield start, min(start + step, len(table))
 
 
-def _as_it_is(table: Table, low: float, span: int) -> tuple[Ints, Floats] | None:
+def _as_it_is(table: Table, low: float, span: int) -> tuple[Floats, Floats] | None:
     """The counts of a small table, row by row."""
     filled = np.fmax(table, low - 1)
-    if table.dtype.kind == "f" and not np.array_equal(np.rint(filled), filled):
+    if table.dtype.kind == "f" and not (np.rint(filled) == filled).all():
         return None
-    digits = (filled - (low - 1)).astype(np.int64)
-    return _counts(digits, span), np.ones(len(table))
+    return _counts((filled - (low - 1)).astype(np.int64), span), np.ones(len(table))
 
 
-def _counts(digits: Ints, span: int) -> Ints:
-    """(G, span) how often each of the digits 1 ... span stands in a row of (G, R) digits; 0 is a missing rating."""
+def _counts(digits: Ints, span: int) -> Floats:
+    """(G, 1 + span) how often each of the digits 0 (a missing rating) ... span stands in a row of (G, R) digits."""
     base = span + 1
     cells = digits + np.arange(0, len(digits) * base, base)[:, None]
-    return np.bincount(cells.ravel(), minlength=len(digits) * base).reshape(len(digits), base)[:, 1:]
+    return np.bincount(cells.ravel(), minlength=len(digits) * base).astype(np.float64).reshape(len(digits), base)
 
 
-def _by_row(table: Table, low: float, span: int) -> tuple[Ints, Floats] | None:
+def _by_row(table: Table, low: float, span: int) -> tuple[Floats, Floats] | None:
     """Counts of the distinct rows, each row being one number."""
     base, width = span + 1, table.shape[1]
     powers = base ** np.arange(width, dtype=np.int64)
@@ -191,7 +204,7 @@ def _by_row(table: Table, low: float, span: int) -> tuple[Ints, Floats] | None:
     return _counts(distinct[:, None] // powers % base, span), histogram[distinct].astype(np.float64)
 
 
-def _by_groups(table: Table, low: float, span: int, most_rows: int) -> tuple[Ints, Floats] | None:
+def _by_groups(table: Table, low: float, span: int, most_rows: int) -> tuple[Floats, Floats] | None:
     """Counts where a row has too many raters to be one number: raters by groups, whose counts are looked up and added.
 
     The counts of a unit are digits again, one for each value.
@@ -204,9 +217,8 @@ def _by_groups(table: Table, low: float, span: int, most_rows: int) -> tuple[Int
     powers = np.zeros((width, -(-width // group)))
     for place in range(width):
         powers[place, place // group] = base ** (place % group)
-    looked_up = _counts(np.arange(base**group)[:, None] // base ** np.arange(group) % base, span) @ (
-        wide ** np.arange(span, dtype=np.int64)
-    )
+    digits = np.arange(base**group)[:, None] // base ** np.arange(group) % base
+    looked_up = _counts(digits, span)[:, 1:].astype(np.int64) @ wide ** np.arange(span, dtype=np.int64)
     keys = np.empty(len(table), dtype=np.int64)
     for start, end, numbers in _numbers(table, low, powers):
         if numbers is None:
@@ -220,7 +232,10 @@ def _by_groups(table: Table, low: float, span: int, most_rows: int) -> tuple[Int
         distinct, weights = np.unique(keys, return_counts=True)
     if len(distinct) * span > DENSE:
         return None
-    return distinct[:, None] // wide ** np.arange(span, dtype=np.int64) % wide, weights.astype(np.float64)
+    counts = np.empty((len(distinct), span + 1))
+    counts[:, 1:] = distinct[:, None] // wide ** np.arange(span, dtype=np.int64) % wide
+    counts[:, 0] = width - counts[:, 1:].sum(axis=1)
+    return counts, weights.astype(np.float64)
 
 
 def _numbers(table: Table, low: float, powers: Floats) -> Iterator[tuple[int, int, Floats | None]]:
@@ -240,7 +255,7 @@ def _numbers(table: Table, low: float, powers: Floats) -> Iterator[tuple[int, in
 
 
 def _products(block: NDArray[Any], columns: Floats) -> Floats:
-    """The product of a block with columns, in pieces too small for BLAS to start threads, which cost more than the sums themselves."""
+    """Block @ columns, in pieces too small for BLAS to start threads, which would cost more than the sums."""
     piece = max(1, PIECE // block.shape[1])
     whole = len(block) // piece * piece
     found = np.empty((len(block), *columns.shape[1:]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
 import time
@@ -83,8 +84,9 @@ def _run(
         workdir = folder / "connector"
         workdir.mkdir(exist_ok=True)
         sync(server.url, server.token, str(kept.project), workdir)
-        _tell(server, kept, say)
-        wait(server)
+        with contextlib.suppress(KeyboardInterrupt):  # from the first of these lines on Ctrl-C is the normal end
+            _tell(server, kept, say)
+            wait(server)
         progress("Stopping Label Studio ...")
 
 
@@ -125,10 +127,7 @@ def _tell(server: LabelStudioServer, kept: _Kept, say: Progress) -> None:
 
 
 def _until_interrupted(server: LabelStudioServer) -> None:
-    """Return on Ctrl-C; a server that ends by itself is an error."""
-    try:
-        while server.is_running:
-            time.sleep(0.5)
-    except KeyboardInterrupt:
-        return
+    """Wait for Ctrl-C; a server that ends by itself is an error."""
+    while server.is_running:
+        time.sleep(0.5)
     raise ServerFailed("Label Studio ended by itself.", f"Its log: {server.log}")

@@ -42,7 +42,7 @@ NO_NUMBER = {
     "no_variation": "every rating is the same category, so there is nothing to agree on beyond chance",
     "no_pairable_units": "no unit has two ratings",
     "not_two_raters": "it is defined for exactly two raters",
-    "wrong_level": "the values have no order or are not numbers, as this level needs",
+    "wrong_level": "this level needs numbers or a declared order, which these values are not; measure them as nominal",
     "not_comparable": "the answers of different tasks cannot be compared",
 }
 BESIDE_A_NUMBER = {

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from connector.agreement.diagnosis import CategoryFinding
+from connector.agreement.distances import SET_DISTANCES
 from connector.agreement.intervals import FEW_OUTSIDE, Coefficient, Interval
 from connector.agreement.report import AgreementReport, QuestionReport
 from connector.annotations.collect import natural_key
@@ -301,8 +302,7 @@ def _question(
         categories_more=_more(len(question.categories) - len(categories), "category", "categories"),
         pairs=[
             PairRow(
-                shown.label(pair.a, question.kind),
-                shown.label(pair.b, question.kind),
+                *_differing(pair.a, pair.b, question.kind),
                 shown.count(pair.n),
                 shown.percent(pair.share),
             )
@@ -373,6 +373,13 @@ def _more(n: int, one: str, many: str) -> str:
     return f"and {shown.counted(n, one, many)} more, less common" if n > 0 else ""
 
 
+def _differing(a: Any, b: Any, kind: str) -> tuple[str, str]:
+    """Two answers as people read them; of two sets what only one of them holds."""
+    if isinstance(a, tuple) and isinstance(b, tuple):
+        a, b = tuple(one for one in a if one not in b), tuple(one for one in b if one not in a)
+    return shown.label(a, kind), shown.label(b, kind)
+
+
 def _pairs_sentence(question: QuestionReport, disagreements: int) -> str:
     if not disagreements:
         return ""
@@ -382,6 +389,8 @@ def _pairs_sentence(question: QuestionReport, disagreements: int) -> str:
     first = sum(pair.n for pair in question.pairs[:2]) / disagreements
     rest = max(len(question.pairs) - MOST_PAIRS, 0)
     further = f" {shown.counted(rest, 'rarer pair is', 'rarer pairs are')} not listed." if rest else ""
+    if question.distance in SET_DISTANCES:
+        return f"{many}; below stands what only one of the two sets holds.{further}"
     return f"{many}; the two commonest pairs of categories hold {shown.percent(first)} of them.{further}"
 
 
@@ -439,8 +448,20 @@ def _conflicts_sentence(question: QuestionReport, conflicting: int) -> str:
         return f"In none of {of} with two ratings or more do raters differ."
     conflicts = sum(status == "conflict" for status in question.units.status)
     found = f"Raters differ in {shown.count(conflicting)} of {of} with two ratings or more"
+    if None in question.units.status:
+        found += (
+            "; without a declared range of the scale none has an agreement of its own, and none is called a conflict."
+        )
+        return f"{found} {MOST_CONFLICTS} of them:" if conflicting > MOST_CONFLICTS else found
     found += f"; {shown.count(conflicts)} {'is a conflict' if conflicts == 1 else 'are conflicts'}."
     return f"{found} The {MOST_CONFLICTS} worst:" if conflicting > MOST_CONFLICTS else found
+
+
+def _numbers_hint(question: QuestionReport) -> str:
+    numbers = question.source.ratings.codebook.numbers
+    if question.level.ordered or len(numbers) < 3 or bool(np.isnan(numbers).any()):
+        return ""
+    return " They are numbers: --level ordinal or interval would count how far apart they are."
 
 
 def _warnings(question: QuestionReport, context: Context) -> list[str]:
@@ -448,9 +469,11 @@ def _warnings(question: QuestionReport, context: Context) -> list[str]:
     alpha = question.alpha
     if "low_variation" in question.notes:
         few = shown.counted(question.outside_commonest, "rating lies", "ratings lie")
+        where = (
+            f"Only {few} outside the commonest category" if question.outside_commonest else "All lie in one category"
+        )
         warnings.append(
-            f"Only {few} outside the commonest category (fewer than {FEW_OUTSIDE}): "
-            "every coefficient and interval here rests on few cases."
+            f"{where} (fewer than {FEW_OUTSIDE} outside): every coefficient and interval here rests on few cases."
         )
     if alpha.interval and alpha.interval.added_conflict:
         warnings.append(
@@ -469,6 +492,7 @@ def _warnings(question: QuestionReport, context: Context) -> list[str]:
     if question.name in context.inferred:
         warnings.append(
             f"No settings came with the data: the kind ({shown.clean(question.kind)}) was read off the values."
+            f"{_numbers_hint(question)}"
         )
     return warnings
 
@@ -522,7 +546,7 @@ def _gate_sentence(gate: GateDecision) -> str:
     line = shown.threshold(rule.threshold)
     value = shown.number(deciding.value, rule.threshold)
     if gate.verdict == "UNDECIDED":
-        return "The batch decides nothing yet."
+        return f"{value}: this batch decides nothing." if deciding.value is not None else "No number to decide by."
     if rule.rule == "point":
         return f"{value} {'reaches' if gate.verdict == 'GO' else 'is under'} {line}."
     if gate.verdict == "GO":
@@ -533,7 +557,8 @@ def _gate_sentence(gate: GateDecision) -> str:
 def _rule(gate: GateDecision) -> str:
     if gate.rule.rule == "point":
         return "point: the value itself, unrounded"
-    return f"confident: one-sided bounds, each wrong in {5 / 2**gate.look:.3g}% of batches (look {gate.look})"
+    look = f"; look {gate.look} at these units' data" if gate.look > 1 else ""
+    return f"confident: one-sided bounds, each wrong in {5 / 2**gate.look:.3g}% of batches{look}"
 
 
 def _bounds_name(gate: GateDecision, report: AgreementReport) -> str:
@@ -548,7 +573,7 @@ def _method(report: AgreementReport) -> list[str]:
     ]
     intervals = [one.alpha.interval for one in report.questions.values() if one.alpha.interval]
     method += [
-        f"{_interval_name(report)}: {how}; whole tasks are drawn, expected disagreement computed anew."
+        f"{_interval_name(report)}: {how}; whole tasks are drawn or left out, expected disagreement computed anew."
         for how in dict.fromkeys(_how(found) for found in intervals)
     ]
     method.append(

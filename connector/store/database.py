@@ -6,6 +6,7 @@ user was deleted since. Tokens never reach it. A crash leaves the last whole tra
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
@@ -105,6 +106,9 @@ class Store:
 
     def _open(self) -> sqlite3.Connection:
         target = str(self.path) if self._keep or self.path.exists() else ":memory:"
+        if self._keep:
+            with contextlib.suppress(OSError):  # everybody's ratings: for the owner of the file alone
+                self.path.touch(mode=0o600)
         try:
             db = sqlite3.connect(target, isolation_level=None, timeout=30)
             version = db.execute("PRAGMA user_version").fetchone()[0]

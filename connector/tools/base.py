@@ -153,8 +153,8 @@ class Receipt:
     """What an operation did, checked against what the tool answered.
 
     `written` are the units it is confirmed for (for view, summary and reset: empty). `missing` are units that no longer
-    exist in the tool: not a failure. `remote` maps what was made ("view", "default_view", "review_project", or a unit's
-    id for review tasks) to the tool's id. `failed` is why the rest did not arrive, None when all did.
+    exist in the tool: not a failure. `remote` maps what was made ("view", "view_link", "default_view", "review_project",
+    or a unit's id for review tasks) to the tool's id. `failed` is why the rest did not arrive, None when all did.
     """
 
     written: tuple[str, ...] = ()
@@ -217,6 +217,9 @@ class Tool(Protocol):
     def find_ours(self) -> Mapping[str, str]:
         """What of ours stands in the tool apart from fields, found by its markers, for a lost store: "view" and
         "review_project" to their ids, "summary" to its text; what is not there is absent."""
+
+    def review_tasks(self, remote: str) -> Mapping[str, str]:
+        """The units that have a review task in the review project `remote`, with the task's id."""
 
     def inspect(self) -> list[Finding]:
         """What only this tool can tell before a run (rights, collection settings), for `connector check`."""

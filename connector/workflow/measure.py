@@ -83,6 +83,7 @@ def report_on(
         _questions(table, questions),
         confidence=confidence,
         share_below=settings.conflict.share_below,
+        threshold=settings.gate.threshold,
         not_measured=[{"question": name, "kind": kind, "reason": reason} for name, kind, reason in table.not_measured],
     )
 
@@ -150,6 +151,9 @@ def _questions(table: Table, only: Sequence[str]) -> list[QuestionRatings]:
             one.question.required,
             one.question.conditional,
             one.times_shown,
+            one.gold,
+            one.lead_times,
+            one.replaced,
         )
         for name, one in table.questions.items()
         if not only or name in only

@@ -10,7 +10,7 @@ from connector.errors import FixConfiguration
 from connector.store import Store, StoredSource
 from connector.tools.base import Cursor, Page, Project, Tool
 from connector.workflow.fields import foreign_field, our_fields
-from connector.workflow.writing import FIELD, REVIEW_PROJECT, SUMMARY, VIEW, Progress
+from connector.workflow.writing import FIELD, REVIEW_PROJECT, REVIEW_TASK, SUMMARY, VIEW, Progress
 
 FULL_PULL_EVERY = 24 * 3600.0
 """Seconds between full pulls: deleted tasks, and users deleted since, show in nothing cheaper."""
@@ -55,6 +55,8 @@ def pull(
             found = tool.find_ours()
             fetched, cursor, gone = _everything(tool, store, project.source, prefix, progress, first=stored is None)
             _mend_ledger(store, project.source, found)
+            if REVIEW_PROJECT in found:
+                store.record(project.source, REVIEW_TASK, tool.review_tasks(found[REVIEW_PROJECT]))
         else:
             fetched, cursor, gone = _changes(tool, store, project, stored, prefix, progress)
         full_pull_at = now if whole or stored is None else stored.full_pull_at

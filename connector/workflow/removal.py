@@ -22,11 +22,12 @@ UNFINISHED = "removal"
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """What stood in the tool and was, or would be, taken away."""
+    """What stood in the tool and was, or would be, taken away; `review_project` is one that stays."""
 
     plan: WritePlan
     lines: list[str]
     written: Written | None
+    review_project: str | None = None
 
 
 def remove(
@@ -55,14 +56,15 @@ def remove(
         operations.append(RemoveReview(found[REVIEW_PROJECT]))
     if fields or UNFINISHED in store.ledger(project.source, UNFINISHED):
         operations.append(ResetColumns())
+    kept = None if review else found.get(REVIEW_PROJECT)
     plan = WritePlan(tuple(operations))
     lines = _lines(plan, found)
     if dry_run:
-        return Removal(plan, lines, None)
+        return Removal(plan, lines, None, kept)
     store.record(project.source, UNFINISHED, {"": True})
     written = apply_plan(tool, store, project.source, plan, writing)
     store.forget_writes(project.source, keep_review=not review)
-    return Removal(plan, lines, written)
+    return Removal(plan, lines, written, kept)
 
 
 def _fields_in_tool(tool: Tool, prefix: str, progress: Progress) -> Mapping[str, tuple[str, ...]]:

@@ -53,7 +53,7 @@ def prompts(environ: Mapping[str, str] | None = None) -> tuple[Prompt, ...]:
     return (
         Prompt("tool", f"Annotation tool ({' or '.join(tools)})", tools[0], _one_of(tools)),
         Prompt("url", "Its address", address, _address),
-        Prompt("project", "Project (the number in its address, /projects/N)", None, _filled),
+        Prompt("project", "Project (the number in its address, /projects/N)", None, _number),
         Prompt("expected", "How many ratings should every unit have (empty: at least two)", "", _count),
         Prompt("threshold", "Agreement that a pilot batch must reach", "0.70", _threshold),
         Prompt("review", "Make review tasks for conflicts (yes or no)", "no", _yes),
@@ -158,6 +158,12 @@ def _filled(text: str) -> str:
     return text.strip()
 
 
+def _number(text: str) -> str:
+    if not re.fullmatch(r"[1-9][0-9]*", text.strip()):
+        raise ValueError("please write the number in the project's address, as in /projects/7")
+    return text.strip()
+
+
 def _address(text: str) -> str:
     return _filled(text) if "${" in text else checked_url(_filled(text))
 
@@ -200,8 +206,7 @@ def _threshold(text: str) -> float:
 
 
 _REVIEW_OFF = """\
-review: null ## a section here makes review tasks of the conflicts:
-# review:
+# review: ## without the signs in front: review tasks of the conflicts
 #   project: null ## Label Studio: review project's id or title; null: a new one. Argilla: workspace
 #   limit: null ## at most so many review tasks in all; null: every conflict
 #   raters: pseudonymous ## how the votes are signed: pseudonymous or named"""
@@ -232,8 +237,7 @@ raters:
 
 ground_truth: include ## annotations marked as ground truth: include (as their author's rating) or exclude
 
-questions: {{}} ## by name, what differs from the defaults of its kind:
-# questions:
+# questions: ## without the signs in front: by name, what differs from the defaults of its kind
 #   sentiment:
 #     level: ordinal ## nominal, ordinal, interval or ratio
 #     distance: masi ## sets of labels: masi or jaccard
@@ -255,7 +259,7 @@ push:
 {review}
 
 gate:
-  coefficient: krippendorff_alpha ## or cohen_kappa, weighted_kappa, fleiss_kappa, or auto
+  coefficient: krippendorff_alpha ## or cohen_kappa, weighted_kappa, fleiss_kappa, ..., or auto
   threshold: {threshold} ## GO at or above
   rule: point ## point: the value decides; confident: its interval does
   size: 500 ## the fewest units a batch must hold

@@ -22,6 +22,7 @@ from connector.workflow.writing import (
     REVIEW_TASK,
     SUMMARY,
     VIEW,
+    VIEW_LINK,
     Progress,
     Written,
     apply_plan,
@@ -41,6 +42,7 @@ class Synced:
     plan: WritePlan
     written: Written | None
     review_project: str | None
+    view_link: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +81,9 @@ def sync(tool: Tool, store: Store, settings: Settings, *, dry_run: bool, full: b
         written = apply_plan(tool, store, project.source, plan, watch.writing)
         counts = {"pulled": pulled.fetched, "gone": pulled.gone, "written": written.values + written.cleared}
         store.end_run(run, watch.now(), "done", counts)
-    review = store.ledger(project.source, REVIEW_PROJECT).get(REVIEW_PROJECT, {}).get("")
-    return Synced(project, pulled, measured, plan, written, review)
+    ledger = store.ledger(project.source)
+    review, tab = (ledger.get(item, {}).get("") for item in (REVIEW_PROJECT, VIEW_LINK))
+    return Synced(project, pulled, measured, plan, written, review, tab)
 
 
 def measure_stored(store: Store, project: Project, settings: Settings) -> Measured:

@@ -27,6 +27,7 @@ SUMMARY = "summary"
 REVIEW_TASK = "review_task"
 REVIEW_PROJECT = "review_project"
 DEFAULT_VIEW = "default_view"
+VIEW_LINK = "view_link"
 
 Progress = Callable[[int, int | None], None]
 
@@ -52,7 +53,9 @@ def apply_plan(tool: Tool, store: Store, source: str, plan: WritePlan, progress:
     """
     written = Written()
     failures: list[str] = []
-    for number, op in enumerate(plan.operations, start=1):
+    total = sum(_size(op) for op in plan.operations)
+    done = 0
+    for op in plan.operations:
         try:
             receipt = tool.apply(op)
         except ToolTrouble as error:
@@ -62,13 +65,19 @@ def apply_plan(tool: Tool, store: Store, source: str, plan: WritePlan, progress:
             _enter(store, source, op, receipt, written)
         if receipt.failed is not None:
             failures.append(receipt.failed)
-        progress(number, len(plan.operations))
+        done += _size(op)
+        progress(done, total)
     if failures:
         rest = f" ({len(failures)} operations failed)" if len(failures) > 1 else ""
         raise WritesFailed(
             f"Some writes did not arrive{rest}: {failures[0]}", "What arrived is recorded: run the same command again."
         )
     return written
+
+
+def _size(op: WriteOp) -> int:
+    """How much of the work an operation is: units for fields, one for the rest."""
+    return max(1, len(op.units)) if isinstance(op, SetField | ClearFields) else 1
 
 
 def _enter(store: Store, source: str, op: WriteOp, receipt: Receipt, written: Written) -> None:
@@ -93,12 +102,12 @@ def _enter(store: Store, source: str, op: WriteOp, receipt: Receipt, written: Wr
                 store.record(source, REVIEW_PROJECT, {"": receipt.remote[REVIEW_PROJECT]})
         case PutView() if receipt.failed is None:
             store.record(source, VIEW, {"": view_value(op)})
-            if DEFAULT_VIEW in receipt.remote:
-                store.record(source, DEFAULT_VIEW, {"": receipt.remote[DEFAULT_VIEW]})
+            for item in {DEFAULT_VIEW, VIEW_LINK} & receipt.remote.keys():
+                store.record(source, item, {"": receipt.remote[item]})
         case PutSummary(text=text) if receipt.failed is None:
             store.record(source, SUMMARY, {"": text})
         case RemoveView() if receipt.failed is None:
-            for item in (VIEW, DEFAULT_VIEW):
+            for item in (VIEW, VIEW_LINK, DEFAULT_VIEW):
                 store.strike(source, item, [""])
         case RemoveSummary() if receipt.failed is None:
             store.strike(source, SUMMARY, [""])

@@ -95,22 +95,17 @@ def alphas(units: int) -> None:
     print(f"\n{units:,} units x {RATERS} raters")
     row("krippendorff, nominal", k_nominal)
     if units <= 1_000:
-        records = [
-            (str(r), str(u), str(v)) for u, r, v in zip(*(c.tolist() for c in (unit, rater, value)), strict=True)
-        ]
-        row("nltk AnnotationTask.alpha", *_against(medians([lambda: AnnotationTask(records).alpha()], 3)[0], k_nominal))
+        records = list(zip(*(map(str, column.tolist()) for column in (rater, unit, value)), strict=True))
+        row("nltk", medians([lambda: AnnotationTask(records).alpha()], 3)[0])
     least = {"nominal": 4.0, "other": 4.0} if units < 10_000 else {"nominal": 15.0, "other": 12.0}
     row("nominal, from float64", nominal, k_nominal / nominal, f"at least {least['nominal']:.0f}")
     row("ordinal, from float64", ordinal, k_ordinal / ordinal, f"at least {least['other']:.0f}")
     row("interval, from float64", interval, k_interval / interval, f"at least {least['other']:.0f}")
-    row("nominal, from int64 codes in long form", long, k_nominal / long, "at least 30 at 10^6")
-    row("nominal, from int32 and int8 codes", short, k_nominal / short, "at least 30 at 10^6")
+    long_least = "at least 30" if units >= 1_000_000 else ""
+    row("nominal, from int64 codes in long form", long, k_nominal / long, long_least)
+    row("nominal, from int32 and int8 codes", short, k_nominal / short, long_least)
     row("one pass over the input (np.fmax.reduce)", once)
     print(f"  nominal takes as long as {nominal / once:.1f} such passes, or {nominal / total:.2f} np.nansum")
-
-
-def _against(took: float, base: float) -> tuple[float, float]:
-    return took, base / took
 
 
 def replicates() -> None:

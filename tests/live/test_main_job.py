@@ -102,10 +102,10 @@ def test_scores_tags_and_the_tab_appear_follow_a_change_and_go_away(
     assert fields(owner, made)[2] == {"raters": 1, "status": "single"}, "scores that no longer hold are taken away"
 
     before["tasks"][2] = state(owner, made.id)["tasks"][2] | {"data": before["tasks"][2]["data"]}
-    assert "would take iaa_status away from 7 units" in connector("remove", "--dry-run")
+    assert "take iaa_status away from 7 units" in connector("remove", "--dry-run")
     connector("remove")
     assert state(owner, made.id) == before
-    assert "nothing of ours" in connector("remove")
+    assert "Nothing of ours" in connector("remove")
 
 
 def test_a_lost_store_is_rebuilt_without_a_duplicate(

@@ -10,13 +10,18 @@ from connector.tools.base import Finding
 from connector.tools.label_studio.client import Client
 from connector.tools.label_studio.read import Reader
 
+MOST_PEOPLE = 30
+"""Members whose addresses are listed."""
+
 LOOKED_AT = 200
 """Tasks whose annotations are counted against the server's own counters."""
 
 
 def inspect(client: Client, reader: Reader, settings: Mapping[str, Any]) -> list[Finding]:
-    """Server and edition, the token's kind, what the project collects, and whether the token sees every annotation."""
-    return [_server(client), _token(client), *_collection(client, settings), *_seen(reader)]
+    """Server and edition, the token's kind, what the project collects, whether the token sees every annotation, and
+    who the raters' ids are.
+    """
+    return [_server(client), _token(client), *_collection(client, settings), *_seen(reader), *_people(client)]
 
 
 def _server(client: Client) -> Finding:
@@ -69,6 +74,19 @@ def _seen(reader: Reader) -> Iterator[Finding]:
         )
     elif rows.tasks:
         yield Finding("ok", f"The token sees every annotation of the {len(rows.tasks)} tasks looked at.")
+
+
+def _people(client: Client) -> Iterator[Finding]:
+    """The members' addresses by id: reports and settings name raters by their ids alone."""
+    try:
+        users = client.get("api/users/")
+    except ToolTrouble:
+        return
+    known = [user for user in users if isinstance(user, dict) and "id" in user] if isinstance(users, list) else []
+    named = [f"{user['id']} {user.get('email') or user.get('username') or 'without a name'}" for user in known]
+    if named:
+        more = f" and {len(named) - MOST_PEOPLE} more" if len(named) > MOST_PEOPLE else ""
+        yield Finding("ok", f"Members by id: {', '.join(named[:MOST_PEOPLE])}{more}.")
 
 
 def _counted(row: Mapping[str, Any]) -> int:

@@ -226,8 +226,8 @@ class Client:
             raise response
         if response.status_code == 404:
             raise FixAccess(
-                "This Label Studio does not know personal access tokens (no /api/token/refresh/).",
-                "Check the url, or use a legacy token on a server this old.",
+                f"There is no Label Studio at {self.url} that knows personal access tokens (no api/token/refresh/).",
+                "Check the url with its sub-path. A server older than 1.17 needs a legacy token.",
             )
         if response.status_code in (400, 401, 403):
             detail = self.auth.scrub(_detail(response))
@@ -325,6 +325,8 @@ class Client:
         )
 
     def _unreachable(self, error: requests.RequestException) -> ToolTrouble:
+        if isinstance(error, requests.exceptions.SSLError) and "WRONG_VERSION_NUMBER" in str(error):
+            return FixAccess(f"The server at {self.url} does not speak https.", "Write http:// in the url.")
         if isinstance(error, requests.exceptions.SSLError):
             return ToolTrouble(
                 f"The certificate of {self.url} was not accepted.",

@@ -78,6 +78,10 @@ class Reviews:
     def _title(self) -> str:
         return f"Review: {self.settings.get('title') or self.source.project}"[:TITLE_LENGTH].rstrip()
 
+    def tasks_in(self, project: str) -> dict[str, str]:
+        """The source units that have a review task in `project`, with its id."""
+        return self._there(Reader(self.client, project))
+
     def put(self, op: PutReviewTasks) -> Receipt:
         """Make the review tasks that are not there yet; one that is there stays as it is."""
         if not op.items:

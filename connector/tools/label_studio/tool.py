@@ -114,6 +114,10 @@ class LabelStudio:
             found["summary"] = summary
         return found
 
+    def review_tasks(self, remote: str) -> Mapping[str, str]:
+        """The source tasks that have a review task there, with its id."""
+        return self._reviews().tasks_in(remote)
+
     def inspect(self) -> list[base.Finding]:
         """Server, token, collection settings, and whether the token sees every annotation."""
         return inspect(self.client, self.reader, self.settings())

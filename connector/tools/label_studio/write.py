@@ -192,7 +192,7 @@ class Writer:
         mine = self.own_view(views)
         if mine is not None:
             self._update_view(mine, wanted)
-            return Receipt(remote={"view": str(mine["id"])})
+            return Receipt(remote={"view": str(mine["id"]), "view_link": self._tab(mine["id"])})
         remote = {}
         if not views:
             # The first tab of a project is the one that everybody opens: it must not be ours.
@@ -200,6 +200,7 @@ class Writer:
                 {"title": "Default", "type": "list", "target": "tasks", MARK: "default"}
             )
         remote["view"] = self._make_view(wanted)
+        remote["view_link"] = self._tab(remote["view"])
         return Receipt(remote=remote)
 
     def remove_view(self, op: RemoveView) -> Receipt:
@@ -260,6 +261,9 @@ class Writer:
             "hiddenColumns": {"explore": list(_HIDDEN), "labeling": [*_HIDDEN, *_HIDDEN_LABELING]},
         }
         return {**data, MARK: _digest(data)}
+
+    def _tab(self, view: object) -> str:
+        return f"{self.client.url}projects/{self.project}/data?tab={view}"
 
     def _is_number(self, field: str) -> bool:
         return field.removeprefix(self.prefix).startswith(NUMBERS)
