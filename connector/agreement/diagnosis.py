@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -100,19 +101,24 @@ class Paradox:
 class Diagnosis:
     """Who and what keeps raters from agreeing on one question. Nothing in it is to be gated on.
 
-    raters : one finding per rater. rater_pairs : every two raters, a diagnostic only.
+    raters : one finding per rater; `data` : what they were found from.
     units_by_influence : units without which alpha would be higher; units_by_disagreement : by what they cost.
     way_to_threshold : what resolving the strongest conflicts would give. mend : the pairs of categories to mend first.
     All are empty or None where alpha is undefined, `rater_pairs` and what concerns gold and time alone excepted.
     """
 
     raters: Sequence[RaterFinding]
-    rater_pairs: Sequence[RaterPair]
+    data: RaterData = field(repr=False)
     units_by_influence: Sequence[UnitFinding]
     units_by_disagreement: Sequence[UnitFinding]
     way_to_threshold: WayToThreshold | None
     paradox: Paradox | None
     mend: Concentration | None
+
+    @cached_property
+    def rater_pairs(self) -> Sequence[RaterPair]:
+        """Every two raters, a diagnostic only; worked out when first asked for, since many raters make it dear."""
+        return rater_pairs(self.data)
 
 
 def diagnose(
@@ -137,13 +143,12 @@ def diagnose(
         ratings, patterns, fold_rows(ratings), influence, members, categories, _places(ratings) if ordered else None
     )
     raters = rater_findings(data, gold=gold, lead_times=lead_times, repeats=repeats)
-    pairs = rater_pairs(data)
     if influence is None:
-        return Diagnosis(raters, pairs, (), (), None, None, None)
+        return Diagnosis(raters, data, (), (), None, None, None)
     index = _pairable_index(patterns)
     return Diagnosis(
         raters,
-        pairs,
+        data,
         influence.units(index, ratings.unit_ids, np.nan_to_num(influence.change)),
         influence.units(index, ratings.unit_ids, influence.cost),
         influence.way(threshold, ratings.codebook.categories, ordered=ordered),

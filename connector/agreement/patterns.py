@@ -208,7 +208,7 @@ def _fold_digits(
 ) -> Patterns | None:
     """Each unit's counts as the digits of one number, summed in one pass; None where a count outgrows its digit."""
     powers = base ** np.arange(len(used), dtype=np.int64)
-    keys = tally(units, powers.astype(np.float64)[codes], n_units).astype(np.int64)
+    keys = tally(units, powers.astype(np.float64).take(codes), n_units).astype(np.int64)
     span = base ** len(used)
     if int(keys.max()) >= span:
         return None

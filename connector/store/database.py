@@ -340,8 +340,11 @@ class Store:
         )
 
     def put_fields(self, source: str, unit: str, values: Mapping[str, Any]) -> None:
-        """Let the ledger hold exactly these `field:` items for `unit`, as read back from the tool."""
-        self._db.execute("DELETE FROM ledger WHERE source = ? AND unit = ? AND item GLOB 'field:*'", (source, unit))
+        """Let the ledger hold exactly these `field:` and `foreign:` items for `unit`, as read back from the tool."""
+        self._db.execute(
+            "DELETE FROM ledger WHERE source = ? AND unit = ? AND (item GLOB 'field:*' OR item GLOB 'foreign:*')",
+            (source, unit),
+        )
         self._db.executemany(
             "INSERT INTO ledger VALUES (?, ?, ?, ?)",
             [(source, item, unit, _dump(value)) for item, value in values.items()],

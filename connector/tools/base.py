@@ -153,8 +153,8 @@ class Receipt:
     """What an operation did, checked against what the tool answered.
 
     `written` are the units it is confirmed for (for view, summary and reset: empty). `missing` are units that no longer
-    exist in the tool: not a failure. `remote` maps what was made ("view", "view_link", "default_view", "review_project",
-    or a unit's id for review tasks) to the tool's id. `failed` is why the rest did not arrive, None when all did.
+    exist in the tool: not a failure. `remote` maps what was made ("view", "view_link", "default_view",
+    "review_project", or a unit's id for review tasks) to the tool's id. `failed` is why the rest did not arrive, None when all did.
     """
 
     written: tuple[str, ...] = ()

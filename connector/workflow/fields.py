@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from connector.annotations.display import text_of
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from connector.agreement.report import AgreementReport
 
 AGREEMENT, CONSENSUS, MAJORITY, RATERS, STATUS = "agreement", "consensus", "majority", "raters", "status"
+KINDS = (AGREEMENT, CONSENSUS, MAJORITY, RATERS, STATUS)
 STATUSES = ("conflict", "majority", "agreed", "single", "unrated", "adjudicated")
 WORST_FIRST = ("conflict", "majority", "agreed", "single", "unrated")
 
@@ -45,27 +46,47 @@ def field_names(questions: Iterable[str], *, prefix: str, scores: bool, majority
     return (*(prefix + kind for kind in bare), *(prefix + kind + end for end in ends for kind in kinds))
 
 
-def our_fields(data: Mapping[str, Any], prefix: str) -> dict[str, Any]:
-    """Those of a unit's own fields whose names are ours."""
-    ours = re.compile(rf"{re.escape(prefix)}({AGREEMENT}|{CONSENSUS}|{MAJORITY}|{RATERS}|{STATUS})(_[a-z0-9]+)*")
-    return {key: value for key, value in data.items() if ours.fullmatch(key)}
+def sort_fields(data: Mapping[str, Any], prefix: str, known: Collection[str] = ()) -> tuple[dict[str, Any], set[str]]:
+    """Which of a unit's own fields are ours, with their values; and which bear such a name but are a person's.
+
+    A field is ours when its value is one that we would write and it is either in the ledger (`known`) or stands
+    together with a status and a number of ratings, as ours always do. A person's `iaa_status_note` is not.
+    """
+    pattern = re.compile(rf"{re.escape(prefix)}({'|'.join(KINDS)})((?:_[a-z0-9]+)*)")
+    groups: dict[str, dict[str, str]] = defaultdict(dict)
+    for key in data:
+        if found := pattern.fullmatch(key):
+            groups[found[2]][found[1]] = key
+    likely = {
+        end: {kind: key for kind, key in group.items() if _ours(kind, data[key])} for end, group in groups.items()
+    }
+    whole = {end for end, group in likely.items() if STATUS in group and RATERS in group}
+    if whole and STATUS in likely.get("", {}):
+        whole.add("")  # with several questions the bare status has no number of its own
+    ours = {key: data[key] for end, group in likely.items() for key in group.values() if end in whole or key in known}
+    ours |= {key: data[key] for key in known if key in data and key not in ours and _ours_by_name(key, data[key])}
+    named = {key for group in groups.values() for key in group.values()}
+    return ours, (named | set(known) & data.keys()) - ours.keys()
 
 
-def foreign_field(fields: Mapping[str, Any], prefix: str) -> str | None:
-    """The first field whose value we would never have written, or None."""
-    for name, value in fields.items():
-        kind = name.removeprefix(prefix).split("_")[0]
-        number = isinstance(value, int | float) and not isinstance(value, bool)
-        plausible = {
-            AGREEMENT: number and 0 <= value <= 1,
-            CONSENSUS: number and 0 <= value <= 1,
-            RATERS: number and value >= 0 and value == int(value),
-            MAJORITY: isinstance(value, str),
-            STATUS: value in STATUSES,
-        }
-        if not plausible[kind]:
-            return name
-    return None
+def _ours(kind: str, value: Any) -> bool:
+    """Whether we would write such a value."""
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    match kind:
+        case "agreement" | "consensus":
+            return number and 0 <= value <= 1
+        case "raters":
+            return number and value >= 0 and value == int(value)
+        case "majority":
+            return isinstance(value, str)
+        case _:
+            return value in STATUSES
+
+
+def _ours_by_name(key: str, value: Any) -> bool:
+    """The same for a field of the ledger, whose prefix may be an earlier one."""
+    kinds = [kind for kind in KINDS if f"_{kind}" in f"_{key}"]
+    return any(_ours(kind, value) for kind in kinds)
 
 
 def desired_fields(

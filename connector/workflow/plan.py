@@ -6,7 +6,18 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from connector.tools.base import ClearFields, PutReviewTasks, PutSummary, PutView, SetField, WriteOp
+from connector.tools.base import (
+    ClearFields,
+    PutReviewTasks,
+    PutSummary,
+    PutView,
+    RemoveReview,
+    RemoveSummary,
+    RemoveView,
+    ResetColumns,
+    SetField,
+    WriteOp,
+)
 
 FieldValue = str | float
 CLEARED_AT_ONCE = 100
@@ -104,5 +115,13 @@ def _describe(op: WriteOp) -> str | None:
             return f"put into the description: {text}"
         case PutReviewTasks(items=items):
             return f"make review tasks for {_units({item.unit for item in items})}"
+        case RemoveView():
+            return "delete our tab"
+        case RemoveSummary():
+            return "take our line out of the description"
+        case RemoveReview(remote=remote):
+            return f"delete the review project {remote} with the reviewers' work in it"
+        case ResetColumns():
+            return "let the tool forget the columns of fields that are gone"
         case _:
             return None

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from connector.annotations.model import Unit
-from connector.errors import FixConfiguration
+from connector.errors import NotThere
 from connector.store import Store, StoredSource
 from connector.tools.base import Cursor, Page, Project, Tool
-from connector.workflow.fields import foreign_field, our_fields
-from connector.workflow.writing import FIELD, REVIEW_PROJECT, REVIEW_TASK, SUMMARY, VIEW, Progress
+from connector.workflow.fields import sort_fields
+from connector.workflow.writing import (
+    FIELD,
+    FOREIGN,
+    REVIEW_PROJECT,
+    REVIEW_TASK,
+    SUMMARY,
+    VIEW,
+    Progress,
+    names_written,
+)
 
 FULL_PULL_EVERY = 24 * 3600.0
 """Seconds between full pulls: deleted tasks, and users deleted since, show in nothing cheaper."""
@@ -44,7 +53,7 @@ def pull(
 
     Raises
     ------
-    FixConfiguration : the tasks hold a field of our name that is not ours.
+    DataNotTrusted : the pull was cut short; nothing of it is kept.
     """
     stored = store.source(project.source)
     whole = (
@@ -53,10 +62,9 @@ def pull(
     with store.transaction():
         if whole or stored is None:
             found = tool.find_ours()
-            fetched, cursor, gone = _everything(tool, store, project.source, prefix, progress, first=stored is None)
+            fetched, cursor, gone = _everything(tool, store, project.source, prefix, progress)
             _mend_ledger(store, project.source, found)
-            if REVIEW_PROJECT in found:
-                store.record(project.source, REVIEW_TASK, tool.review_tasks(found[REVIEW_PROJECT]))
+            _mend_reviews(tool, store, project.source, found.get(REVIEW_PROJECT))
         else:
             fetched, cursor, gone = _changes(tool, store, project, stored, prefix, progress)
         full_pull_at = now if whole or stored is None else stored.full_pull_at
@@ -75,13 +83,12 @@ def pull(
     return Pulled(fetched, gone, whole, store.skipped(project.source))
 
 
-def _everything(
-    tool: Tool, store: Store, source: str, prefix: str, progress: Progress, *, first: bool
-) -> tuple[int, Cursor, int]:
+def _everything(tool: Tool, store: Store, source: str, prefix: str, progress: Progress) -> tuple[int, Cursor, int]:
     seen: set[str] = set()
     cursor = Cursor()
+    known = names_written(store, source)
     for page in tool.pull():
-        _keep(store, source, page, prefix, first=first)
+        _keep(store, source, page, prefix, known)
         seen.update(unit.id for unit in page.units)
         seen.update(skipped.unit for skipped in page.skipped)
         cursor = page.cursor
@@ -95,8 +102,9 @@ def _changes(
     tool: Tool, store: Store, project: Project, stored: StoredSource, prefix: str, progress: Progress
 ) -> tuple[int, Cursor, int]:
     source, cursor, fetched = project.source, stored.cursor, 0
+    known = names_written(store, source)
     for page in tool.pull_changed(stored.cursor, store.known(source)):
-        _keep(store, source, page, prefix, first=False)
+        _keep(store, source, page, prefix, known)
         fetched += len(page.units) + len(page.skipped)
         cursor = page.cursor
         progress(fetched, page.total)
@@ -109,16 +117,12 @@ def _changes(
     return fetched, cursor, len(gone)
 
 
-def _keep(store: Store, source: str, page: Page, prefix: str, *, first: bool) -> None:
+def _keep(store: Store, source: str, page: Page, prefix: str, known: Collection[str]) -> None:
     for unit in page.units:
-        fields = our_fields(unit.data, prefix)
-        if first and (strange := foreign_field(fields, prefix)):
-            raise FixConfiguration(
-                f"The tasks already hold a field '{strange}' that this program did not write (unit {unit.id}).",
-                "Nothing was changed. Set another `push.prefix`.",
-            )
-        store.put_unit(source, unit._replace(data=_without(unit, fields)))
-        store.put_fields(source, unit.id, {FIELD + name: value for name, value in fields.items()})
+        ours, foreign = sort_fields(unit.data, prefix, known)
+        store.put_unit(source, unit._replace(data=_without(unit, ours)))
+        there = {FIELD + name: value for name, value in ours.items()}
+        store.put_fields(source, unit.id, there | {FOREIGN + name: True for name in foreign})
     for skipped in page.skipped:
         store.put_skipped(source, skipped.unit, skipped.reason)
 
@@ -135,5 +139,20 @@ def _mend_ledger(store: Store, source: str, there: Mapping[str, str]) -> None:
             store.strike(source, item, [""])
         elif item == SUMMARY or item not in ledger:
             store.record(source, item, {"": there[item] if item == SUMMARY else None})
-    if REVIEW_PROJECT in there:
-        store.record(source, REVIEW_PROJECT, {"": there[REVIEW_PROJECT]})
+
+
+def _mend_reviews(tool: Tool, store: Store, source: str, marked: str | None) -> None:
+    """Let the ledger hold the review tasks that are there: in the project with our marker, else in the ledger's."""
+    ledger = store.ledger(source, "review")
+    project = marked or ledger.get(REVIEW_PROJECT, {}).get("")
+    there: Mapping[str, str] = {}
+    if project is not None:
+        try:
+            there = tool.review_tasks(project)
+        except NotThere:
+            project = None
+    store.strike(source, REVIEW_TASK, [unit for unit in ledger.get(REVIEW_TASK, {}) if unit not in there])
+    store.record(source, REVIEW_TASK, there)
+    store.strike(source, REVIEW_PROJECT, [""])
+    if project is not None:
+        store.record(source, REVIEW_PROJECT, {"": project})

@@ -7,14 +7,14 @@ Fields are found in the tool itself, not in the ledger: a lost store leaves noth
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from connector.store import Store
 from connector.tools.base import ClearFields, RemoveReview, RemoveSummary, RemoveView, ResetColumns, Tool, WriteOp
-from connector.workflow.fields import our_fields
+from connector.workflow.fields import sort_fields
 from connector.workflow.plan import WritePlan, in_steps
-from connector.workflow.writing import DEFAULT_VIEW, REVIEW_PROJECT, Progress, Written, apply_plan
+from connector.workflow.writing import DEFAULT_VIEW, REVIEW_PROJECT, Progress, Written, apply_plan, names_written
 
 UNFINISHED = "removal"
 """In the ledger from the first step of a removal to its end: the columns are still to be reset after a crash."""
@@ -41,7 +41,7 @@ def remove(
     """
     project = tool.open()
     found = tool.find_ours()
-    fields = _fields_in_tool(tool, prefix, reading)
+    fields = _fields_in_tool(tool, prefix, names_written(store, project.source), reading)
     operations: list[WriteOp] = []
     if "view" in found:
         default = store.ledger(project.source, DEFAULT_VIEW).get(DEFAULT_VIEW, {}).get("")
@@ -58,7 +58,7 @@ def remove(
         operations.append(ResetColumns())
     kept = None if review else found.get(REVIEW_PROJECT)
     plan = WritePlan(tuple(operations))
-    lines = _lines(plan, found)
+    lines = plan.lines()
     if dry_run:
         return Removal(plan, lines, None, kept)
     store.record(project.source, UNFINISHED, {"": True})
@@ -67,30 +67,15 @@ def remove(
     return Removal(plan, lines, written, kept)
 
 
-def _fields_in_tool(tool: Tool, prefix: str, progress: Progress) -> Mapping[str, tuple[str, ...]]:
+def _fields_in_tool(
+    tool: Tool, prefix: str, known: Collection[str], progress: Progress
+) -> Mapping[str, tuple[str, ...]]:
     fields: dict[str, tuple[str, ...]] = {}
     done = 0
     for page in tool.pull():
         for unit in page.units:
-            if names := tuple(sorted(our_fields(unit.data, prefix))):
+            if names := tuple(sorted(sort_fields(unit.data, prefix, known)[0])):
                 fields[unit.id] = names
         done += len(page.units)
         progress(done, page.total)
     return fields
-
-
-def _lines(plan: WritePlan, found: Mapping[str, str]) -> list[str]:
-    lines = plan.lines()
-    for op in plan.operations:
-        match op:
-            case RemoveView():
-                lines.append(f"delete our tab (view {found['view']})")
-            case RemoveSummary():
-                lines.append("take our line out of the description")
-            case RemoveReview(remote=remote):
-                lines.append(f"delete the review project {remote} with the reviewers' work in it")
-            case ResetColumns():
-                lines.append("let the tool forget the columns of these fields")
-            case _:
-                pass
-    return lines

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from connector.agreement.gate import printed
 from connector.config import Settings
-from connector.errors import DataNotTrusted, SkippedTask
+from connector.errors import DataNotTrusted, FixConfiguration, SkippedTask
 from connector.store import Store
 from connector.tools.base import Project, PutReviewTasks, PutSummary, PutView, RemoveSummary, RemoveView, Tool, WriteOp
 from connector.workflow.fields import AGREEMENT, STATUS, desired_fields, field_names
 from connector.workflow.measure import Measured, collect, distrust, measure, required_ratings
-from connector.workflow.plan import WritePlan, in_steps, plan_fields
+from connector.workflow.plan import Fields, WritePlan, in_steps, plan_fields
 from connector.workflow.pulling import Pulled, pull
 from connector.workflow.review import review_items
 from connector.workflow.writing import (
     DEFAULT_VIEW,
     FIELD,
+    FOREIGN,
     REVIEW_PROJECT,
     REVIEW_TASK,
     SUMMARY,
@@ -26,6 +27,7 @@ from connector.workflow.writing import (
     Progress,
     Written,
     apply_plan,
+    names_written,
     view_value,
 )
 
@@ -142,6 +144,7 @@ def plan_writes(tool: Tool, store: Store, project: Project, settings: Settings, 
             scores=push.scores,
             majority=push.majority == "complete",
         )
+        desired = _spare(desired, store, project.source, ledger)
         held = {item.removeprefix(FIELD): values for item, values in ledger.items() if item.startswith(FIELD)}
         operations += in_steps(plan_fields(desired, held))
     if can.view:
@@ -155,6 +158,25 @@ def plan_writes(tool: Tool, store: Store, project: Project, settings: Settings, 
     if can.review:
         operations += _reviews(settings, measured, ledger)
     return WritePlan(tuple(operations))
+
+
+def _spare(
+    desired: Fields, store: Store, source: str, ledger: Mapping[str, Mapping[str, object]]
+) -> dict[str, dict[str, str | float]]:
+    """The desired values without those that would overwrite a person's."""
+    foreign = {field: ledger.get(FOREIGN + field, {}) for field in desired}
+    if not names_written(store, source):
+        for field, units in foreign.items():
+            if units:
+                raise FixConfiguration(
+                    f"{len(units):,} tasks already hold a field '{field}' that this program did not write"
+                    f" (such as task {next(iter(units))}).",
+                    "Nothing was written. Set another `push.prefix`.",
+                )
+    return {
+        field: {unit: value for unit, value in values.items() if unit not in foreign[field]}
+        for field, values in desired.items()
+    }
 
 
 def _reviews(settings: Settings, measured: Measured, ledger: dict[str, dict[str, object]]) -> list[PutReviewTasks]:
@@ -203,5 +225,5 @@ def summary_line(measured: Measured, settings: Settings) -> str:
             f" {question.n_raters} raters"
         )
     if not parts:
-        return "no question measured yet"
-    return f"{'; '.join(parts)}; gate at {threshold:g}: {measured.decision.verdict}"
+        return "Agreement: no question measured yet"
+    return f"Agreement: {'; '.join(parts)}; gate at {threshold:g}: {measured.decision.verdict}"

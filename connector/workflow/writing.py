@@ -22,6 +22,11 @@ from connector.tools.base import (
 from connector.workflow.plan import WritePlan
 
 FIELD = "field:"
+FOREIGN = "foreign:"
+"""A field of our name that holds a person's value."""
+NAMES = "names"
+"""The names of all fields that were ever to be written: entered before the first write, so that a crash leaves no doubt
+whose they are."""
 VIEW = "view"
 SUMMARY = "summary"
 REVIEW_TASK = "review_task"
@@ -44,6 +49,11 @@ class Written:
     remote: dict[str, str] = field(default_factory=dict)
 
 
+def names_written(store: Store, source: str) -> tuple[str, ...]:
+    """The names of the fields that we ever wrote, or were about to."""
+    return tuple(store.ledger(source, NAMES).get(NAMES, {}).get("", ()))
+
+
 def apply_plan(tool: Tool, store: Store, source: str, plan: WritePlan, progress: Progress) -> Written:
     """Apply every operation of `plan`; a failed one does not keep the others from being tried, unless the tool is gone.
 
@@ -52,6 +62,9 @@ def apply_plan(tool: Tool, store: Store, source: str, plan: WritePlan, progress:
     WritesFailed : some operations did not arrive; the ledger holds those that did.
     """
     written = Written()
+    names = {op.field for op in plan.operations if isinstance(op, SetField)}
+    if not names <= set(names_written(store, source)):
+        store.record(source, NAMES, {"": sorted(names.union(names_written(store, source)))})
     failures: list[str] = []
     total = sum(_size(op) for op in plan.operations)
     done = 0

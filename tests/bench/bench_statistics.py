@@ -71,7 +71,8 @@ def row(name: str, took: float, ratio: float | None = None, target: str = "") ->
 def alphas(units: int) -> None:
     table = table_of(units)
     by_rater = table.T
-    unit, rater = np.nonzero(~np.isnan(table))
+    # columns of their own: np.nonzero gives every other number of one array
+    unit, rater = map(np.ascontiguousarray, np.nonzero(~np.isnan(table)))
     value = table[unit, rater].astype(np.int64)
     small = (unit.astype(np.int32), rater.astype(np.int8), value.astype(np.int8))
 

@@ -81,24 +81,24 @@ def sort_results(result: Sequence[Any]) -> Results:
         if key is None or type(name) is not str:
             others[_text(name) or _text(kind) or "without a name"] = _text(kind) or "unknown"
             continue
-        value = one.get("value")
+        value = one.get("value", _NOTHING_TO_READ)
         if type(value) is not dict:
-            raw = None
+            raw = None if value is None else _NOTHING_TO_READ
         elif "item_index" in one or _has_coordinates(value) or (region_ids and _id(one) in region_ids):
             per_region[name] = kind
             continue
         else:
-            raw = value.get(key)
+            raw = value.get(key, _NOTHING_TO_READ)
         known = answers.get(name)
         if known is None:
             answers[name] = (kind, [raw])
         else:
-            known[1].append(raw if known[0] == kind else _OTHER_TYPE)
+            known[1].append(raw if known[0] == kind else _NOTHING_TO_READ)
     return Results(answers, others, per_region)
 
 
-_OTHER_TYPE = object()
-"""Stands for a result of another type than the control's first: nothing reads it."""
+_NOTHING_TO_READ = object()
+"""Stands for a result without the answer that its type should hold, or of another type than the control's first."""
 
 
 def read_labels(raws: Sequence[Any]) -> Value | Missing:

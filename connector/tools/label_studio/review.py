@@ -14,8 +14,11 @@ from connector.errors import FixConfiguration, NotThere, UnexpectedAnswer
 from connector.tools.base import PutReviewTasks, Receipt, ReviewItem
 from connector.tools.label_studio.client import Client, Refused
 from connector.tools.label_studio.read import Reader
+from connector.workflow.fields import sort_fields
 
 TITLE_LENGTH = 50
+KEY_TASK, KEY_PROJECT, KEY_VOTES, KEY_LINK = "iaa_source_task", "iaa_source_project", "iaa_votes", "iaa_source_link"
+"""What a review task's data hold of ours. Not named by the configured prefix: the project outlives a change of it."""
 BATCH = 100
 """Review tasks per import."""
 IMPORT_PATIENCE = 60.0
@@ -38,10 +41,6 @@ class Reviews:
         self.prefix = prefix
         # Ids are used again by some servers after a deletion: the time of making tells two projects of one id apart.
         self.marker = f"{_MARKER_BEGINS} of project {source.project}, made {settings.get('created_at')}]"
-        self.key_task = f"{prefix}source_task"
-        self.key_project = f"{prefix}source_project"
-        self.key_votes = f"{prefix}votes"
-        self.key_link = f"{prefix}source_link"
 
     def find(self, configured: str | None) -> dict[str, Any] | None:
         """The configured project (by id, else by title), or the one that holds our marker; None where there is none.
@@ -71,7 +70,7 @@ class Reviews:
                 continue
             project = self._project(str(listed["id"]))
             first = Reader(self.client, str(listed["id"])).page(0, "id,data", 1).tasks
-            if f'name="{self.key_votes}"' in str(project.get("label_config")) and any(map(self._unit_of, first)):
+            if f'name="{KEY_VOTES}"' in str(project.get("label_config")) and any(map(self._unit_of, first)):
                 return project
         return None
 
@@ -169,7 +168,7 @@ class Reviews:
         body = {
             "title": (title or self._title())[:TITLE_LENGTH].rstrip(),
             "description": f"Conflicts of {self._link()} for a reviewer to decide.\n\n{self.marker}",
-            "label_config": with_votes(str(self.settings["label_config"]), self.key_votes),
+            "label_config": with_votes(str(self.settings["label_config"]), KEY_VOTES),
             "expert_instruction": str(self.settings.get("expert_instruction") or ""),
             "show_instruction": bool(self.settings.get("show_instruction")),
         }
@@ -194,9 +193,9 @@ class Reviews:
     def _unit_of(self, row: Mapping[str, Any]) -> str | None:
         """The source unit of a review task of ours, None for any other task."""
         data = row.get("data")
-        if not isinstance(data, dict) or str(data.get(self.key_project)) != self.source.project:
+        if not isinstance(data, dict) or str(data.get(KEY_PROJECT)) != self.source.project:
             return None
-        unit = data.get(self.key_task)
+        unit = data.get(KEY_TASK)
         return None if unit is None else str(unit)
 
     def _sources(self, items: Sequence[ReviewItem]) -> tuple[list[tuple[ReviewItem, dict[str, Any]]], list[str]]:
@@ -207,12 +206,13 @@ class Reviews:
         return found, [item.unit for item in items if not isinstance(data.get(item.unit), dict)]
 
     def _task(self, item: ReviewItem, data: Mapping[str, Any]) -> dict[str, Any]:
-        own = {key: value for key, value in data.items() if not key.startswith(self.prefix)}
+        ours_at_source, _ = sort_fields(data, self.prefix)
+        own = {key: value for key, value in data.items() if key not in ours_at_source}
         ours = {
-            self.key_votes: dict(item.votes),
-            self.key_task: item.unit,
-            self.key_project: self.source.project,
-            self.key_link: self._link(item.unit),
+            KEY_VOTES: dict(item.votes),
+            KEY_TASK: item.unit,
+            KEY_PROJECT: self.source.project,
+            KEY_LINK: self._link(item.unit),
         }
         return {"data": {**own, **ours}}
 
@@ -233,7 +233,7 @@ class Reviews:
     def _came(self, target: Reader, tasks: list[dict[str, Any]], made: list[Any]) -> None:
         """Hold the ids that the server gave against the keys that were sent: their order is not ours to assume."""
         rows = target.by_id(sorted(one for one in made if isinstance(one, int)), "id,data")
-        sent = {task["data"][self.key_task] for task in tasks}
+        sent = {task["data"][KEY_TASK] for task in tasks}
         if {self._unit_of(row) for row in rows} != sent:
             raise UnexpectedAnswer(
                 f"The import made {len(rows)} review tasks of {len(sent)} in project {target.project}."

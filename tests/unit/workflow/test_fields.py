@@ -8,7 +8,7 @@ import pytest
 
 from connector.agreement.ratings import Ratings
 from connector.agreement.report import AgreementReport, QuestionRatings, assess
-from connector.workflow.fields import desired_fields, field_names, foreign_field, our_fields, slugs
+from connector.workflow.fields import desired_fields, field_names, slugs, sort_fields
 
 
 def report(*questions: tuple[str, Sequence[Sequence[str | None]]]) -> AgreementReport:
@@ -90,12 +90,22 @@ def test_the_names_are_those_of_the_fields(names: list[str], scores: bool, major
     )
     assert set(fields) == set(field_names(names, prefix="p_", scores=scores, majority=majority))
     assert not any("__" in name for name in fields)
-    assert our_fields(dict.fromkeys(fields, 0), "p_").keys() == fields.keys()
+    data = {field: values["1"] for field, values in fields.items()}
+    ours, foreign = sort_fields(data, "p_", known=() if scores else tuple(fields))
+    assert (ours, foreign) == (data, set())
 
 
 def test_a_person_s_own_fields_are_not_ours() -> None:
-    data = {"text": 1, "iaa_notes": 1, "xiaa_status": 1, "iaa_statusx": 1, "iaa_status": "agreed", "iaa_raters_q_2": 2}
-    assert our_fields(data, "iaa_") == {"iaa_status": "agreed", "iaa_raters_q_2": 2}
+    ours = {"iaa_status": "agreed", "iaa_raters": 2, "iaa_agreement": 1.0, "iaa_status_q": "single", "iaa_raters_q": 1}
+    theirs = {"iaa_status_note": "please look", "iaa_majority_vote": "my own", "iaa_agreement_x": 0.5}
+    plain = {"text": 1, "iaa_notes": 1, "xiaa_status": 1, "iaa_statusx": 1}
+    assert sort_fields({**ours, **theirs, **plain}, "iaa_") == (ours, set(theirs))
+
+
+def test_without_a_status_and_a_number_beside_it_a_field_is_a_person_s_unless_we_know_that_we_wrote_it() -> None:
+    data = {"iaa_majority": "my own", "iaa_raters": 3}
+    assert sort_fields(data, "iaa_") == ({}, set(data))
+    assert sort_fields(data, "iaa_", known=("iaa_majority",)) == ({"iaa_majority": "my own"}, {"iaa_raters"})
 
 
 @pytest.mark.parametrize(
@@ -109,8 +119,13 @@ def test_a_person_s_own_fields_are_not_ours() -> None:
     ],
 )
 def test_a_value_that_we_would_never_write_is_a_person_s(field: str, value: object) -> None:
-    assert foreign_field({"iaa_consensus": 0.5, field: value}, "iaa_") == field
-    assert (
-        foreign_field({"iaa_status": "conflict", "iaa_agreement": 0.5, "iaa_raters": 3, "iaa_majority": "x"}, "iaa_")
-        is None
-    )
+    whole = {"iaa_status": "conflict", "iaa_agreement": 0.5, "iaa_raters": 3, "iaa_majority": "x"}
+    assert sort_fields(whole, "iaa_") == (whole, set())
+    ours, foreign = sort_fields({**whole, field: value}, "iaa_", known=tuple(whole))
+    assert foreign == {field}
+    assert ours == {name: kept for name, kept in whole.items() if name != field}
+
+
+def test_fields_under_an_earlier_prefix_are_known_from_the_ledger() -> None:
+    data = {"old_status": "agreed", "old_raters": 2, "zz_status": "agreed", "zz_raters": 2}
+    assert sort_fields(data, "zz_", known=("old_status", "old_raters"))[0] == data
