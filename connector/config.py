@@ -127,6 +127,15 @@ def _checked_prefix(prefix: str) -> str:
     return prefix
 
 
+def _checked_store(path: Path) -> Path:
+    if "\0" in str(path) or any(len(part.encode("utf-8", "replace")) > 200 for part in path.parts):
+        raise ValueError("is no name that a file can have")
+    try:
+        return path.expanduser()
+    except RuntimeError:
+        raise ValueError("begins with the home of a user that there is not") from None
+
+
 def _off(value: object) -> object:
     return "off" if value in (False, "false", "no") else value
 
@@ -275,7 +284,7 @@ class Settings(_Section):
     push: PushSettings = PushSettings()
     review: ReviewSettings | None = None
     gate: GateSettings = GateSettings()
-    store: Path = Path("connector.db")
+    store: Annotated[Path, AfterValidator(_checked_store)] = Path("connector.db")
 
     _path: Path | None = PrivateAttr(default=None)
 

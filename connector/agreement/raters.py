@@ -315,10 +315,14 @@ def _leanings(data: RaterData) -> tuple[dict[int, list[Leaning]], dict[int, floa
     n, each = tally(rater, weight, n_raters), weight / (patterns.size[g] - 1)
     shifts: dict[int, float] = {}
     if data.places is not None:
-        x = data.places[value]
-        sums = tally(patterns.row, patterns.n * data.places[patterns.col], patterns.n_patterns)
+        # on a scale of their own, since sums of the largest numbers overflow; a mean distance may do so still
+        scale = float(np.abs(data.places).max(initial=0.0)) or 1.0
+        places = data.places / scale
+        x = places[value]
+        sums = tally(patterns.row, patterns.n * places[patterns.col], patterns.n_patterns)
         apart = tally(rater, weight * x - each * (sums[g] - x), n_raters)
-        shifts = {place: float(apart[place] / n[place]) for place in np.flatnonzero(n).tolist()}
+        means = {place: float(apart[place] / n[place]) * scale for place in np.flatnonzero(n).tolist()}
+        shifts = {place: mean for place, mean in means.items() if math.isfinite(mean)}
     if v > MOST_LEANINGS and data.members is None:
         return {}, shifts
     leanings: dict[int, list[Leaning]] = {}

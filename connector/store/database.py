@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from connector.annotations.model import Annotation, Unit
-from connector.errors import AnotherRun, DataNotTrusted, FixConfiguration
+from connector.errors import AnotherRun, ConnectorError, DataNotTrusted, FixConfiguration
 from connector.tools.base import Cursor
 
 SCHEMA_VERSION = 1
@@ -118,15 +118,8 @@ class Store:
             elif version != SCHEMA_VERSION:
                 db.close()
                 raise _other_version(self.path, version)
-        except sqlite3.OperationalError as error:
-            raise FixConfiguration(
-                f"The store {self.path} cannot be opened: {error}.", "Set `store:` to a file you may write."
-            ) from None
         except sqlite3.DatabaseError as error:
-            raise DataNotTrusted(
-                f"The store {self.path} is damaged or not a store: {error}.",
-                "Move it away: the next sync builds a new one from the tool.",
-            ) from None
+            raise _store_error(self.path, error) from None
         if not self._keep:
             db.execute("BEGIN")
         return db
@@ -134,15 +127,22 @@ class Store:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *exc: object) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         self.close()
+        if isinstance(error, sqlite3.DatabaseError):
+            raise _store_error(self.path, error) from None
 
     def close(self) -> None:
         """Give file and lock back; a dry run is rolled back."""
-        if self._db.in_transaction:
-            self._db.execute("ROLLBACK")
-        self._db.close()
+        self._roll_back()
+        with contextlib.suppress(sqlite3.DatabaseError):
+            self._db.close()
         self._release()
+
+    def _roll_back(self) -> None:
+        with contextlib.suppress(sqlite3.DatabaseError):
+            if self._db.in_transaction:  # a full disk has rolled back by itself
+                self._db.execute("ROLLBACK")
 
     def _release(self) -> None:
         if self._lock is not None and self._lock.is_locked:
@@ -158,7 +158,7 @@ class Store:
         try:
             yield
         except BaseException:
-            self._db.execute("ROLLBACK")
+            self._roll_back()
             raise
         self._db.execute("COMMIT")
 
@@ -386,7 +386,29 @@ class Store:
 
 
 def _dump(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    # half a surrogate pair has no encoding; as an escape it keeps
+    return text if _encodes(text) else json.dumps(value, separators=(",", ":"))
+
+
+def _encodes(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _store_error(path: Path, error: sqlite3.DatabaseError) -> ConnectorError:
+    if isinstance(error, sqlite3.OperationalError) and "malformed" not in str(error):
+        return FixConfiguration(
+            f"The store {path} cannot be read or written: {error}.",
+            "Nothing of this step was kept. Make room, or set `store:` to a file you may write.",
+        )
+    return DataNotTrusted(
+        f"The store {path} is damaged or not a store: {error}.",
+        "Move it away: the next sync builds a new one from the tool.",
+    )
 
 
 def _other_version(path: Path, version: int) -> FixConfiguration:

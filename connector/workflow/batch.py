@@ -70,7 +70,7 @@ def _ids(text: str) -> tuple[str, ...]:
     for word in words:
         low, dash, high = word.partition("-")
         if dash and low.isascii() and low.isdigit() and high.isascii() and high.isdigit():
-            if not 0 <= int(high) - int(low) < 10_000_000:
+            if len(low) > 18 or len(high) > 18 or not 0 <= int(high) - int(low) < 1_000_000:
                 raise FixConfiguration(f"The range {word} of --batch is empty or too long.")
             ids.update(dict.fromkeys(str(number) for number in range(int(low), int(high) + 1)))
         else:

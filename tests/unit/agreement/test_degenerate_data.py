@@ -169,3 +169,11 @@ def test_the_public_face_loads_without_numpy_and_the_statistics_without_anything
         "assert rooms <= {'connector.errors'}, rooms\n"
     )
     subprocess.run([sys.executable, "-c", script], check=True)
+
+
+@pytest.mark.parametrize("level", ["nominal", "ordinal", "interval", "ratio"])
+def test_the_largest_numbers_give_numbers_or_reasons_in_every_part_of_the_report(level: str) -> None:
+    rows = [[1e308, -1e308], [1.0, 2.0], [5.0, 5.0]]
+    found = assess(QuestionRatings("q", "number", Ratings.from_wide(rows), level=level)).to_json()
+    assert "NaN" not in json.dumps(found)
+    assert "Infinity" not in json.dumps(found)

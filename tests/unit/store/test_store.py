@@ -173,3 +173,41 @@ def test_an_empty_file_becomes_a_store_and_a_foreign_one_is_refused(tmp_path: Pa
 def test_a_missing_folder_is_said(tmp_path: Path) -> None:
     with pytest.raises(FixConfiguration, match="does not exist"):
         Store(tmp_path / "no" / "s.db")
+
+
+def test_damage_in_the_middle_of_the_file_and_a_full_disk_are_said(tmp_path: Path) -> None:
+    with Store(tmp_path / "s.db") as store, store.transaction():
+        for number in range(400):
+            store.put_unit(SOURCE, unit(str(number), rating(str(number), "3")))
+    whole = (tmp_path / "s.db").read_bytes()
+    (tmp_path / "s.db").write_bytes(whole[:8192] + b"\xff" * (len(whole) - 12288) + whole[-4096:])
+
+    def read() -> None:
+        with Store(tmp_path / "s.db") as store:
+            list(store.units(SOURCE))
+
+    with pytest.raises(DataNotTrusted, match="damaged"):
+        read()
+    script = f"""
+import pathlib, resource
+from connector.store import Store
+from connector.annotations.model import Unit
+from connector.errors import FixConfiguration
+resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
+import signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+try:
+    with Store(pathlib.Path({str(tmp_path / "full.db")!r})) as store, store.transaction():
+        for number in range(20_000):
+            store.put_unit({SOURCE!r}, Unit(str(number), [], {{"text": "x" * 200}}))
+except FixConfiguration as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert "cannot be read or written" in done.stdout, done.stderr
+
+
+def test_half_a_surrogate_pair_keeps(tmp_path: Path) -> None:
+    odd = unit("1")._replace(data={"text": "half \ud800 a pair", "and": "漢字"})
+    with Store(tmp_path / "s.db") as store:
+        store.put_unit(SOURCE, odd)
+        assert next(store.units(SOURCE)).data == odd.data
