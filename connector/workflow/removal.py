@@ -54,7 +54,7 @@ def remove(
         operations.append(RemoveSummary())
     if review and REVIEW_PROJECT in found:
         operations.append(RemoveReview(found[REVIEW_PROJECT]))
-    if fields or UNFINISHED in store.ledger(project.source, UNFINISHED):
+    if fields or names_written(store, project.source) or UNFINISHED in store.ledger(project.source, UNFINISHED):
         operations.append(ResetColumns())
     kept = None if review else found.get(REVIEW_PROJECT)
     plan = WritePlan(tuple(operations))

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from connector.agreement.report import AgreementReport, QuestionReport
+from connector.annotations.collect import natural_key
 from connector.annotations.display import text_of
 from connector.tools.base import ReviewItem
 
 
 def review_items(
-    report: AgreementReport, *, required_ratings: int, named: bool, existing: Collection[str], limit: int | None
+    report: AgreementReport,
+    *,
+    required_ratings: int,
+    names: Callable[[], Mapping[str, str]] | None,
+    existing: Collection[str],
+    limit: int | None,
 ) -> tuple[ReviewItem, ...]:
     """The conflicts without a review task yet, lowest agreement first.
 
     A unit goes to review when a question of it is in conflict and has all its required ratings: until then a rater who
     opened the review project would see the others' votes. `limit` is the most review tasks there should be, those of
-    `existing` counted.
+    `existing` counted. `names` gives rater id -> name where the raters are to be named; it is asked only if needed.
     """
     worst: dict[str, float] = {}
     for question in report.questions.values():
@@ -25,10 +32,10 @@ def review_items(
             worst[unit] = min(worst.get(unit, 1.0), 1.0 if agreement is None else agreement)
     new = sorted(
         (unit for unit in worst if unit not in existing),
-        key=lambda unit: (worst[unit], not unit.isdigit(), len(unit), unit),
+        key=lambda unit: (worst[unit], natural_key(unit)),
     )
     room = len(new) if limit is None else max(0, limit - len(existing))
-    return tuple(_items(report, new[:room], _labels(report, named=named)))
+    return tuple(_items(report, new[:room], _labels(report, names))) if new[:room] else ()
 
 
 def _conflicts(question: QuestionReport, required_ratings: int) -> list[str]:
@@ -40,10 +47,15 @@ def _conflicts(question: QuestionReport, required_ratings: int) -> list[str]:
     ]
 
 
-def _labels(report: AgreementReport, *, named: bool) -> Mapping[str, str]:
+def _labels(report: AgreementReport, names: Callable[[], Mapping[str, str]] | None) -> Mapping[str, str]:
     raters = {str(rater) for question in report.questions.values() for rater in question.source.ratings.rater_ids}
-    ordered = sorted(raters, key=lambda rater: (not rater.isdigit(), len(rater), rater))
-    return {rater: f"Rater {rater if named else _letters(place)}" for place, rater in enumerate(ordered)}
+    ordered = sorted(raters, key=natural_key)
+    if names is None:
+        return {rater: f"Rater {_letters(place)}" for place, rater in enumerate(ordered)}
+    known = names()
+    labels = {rater: known.get(rater) or f"Rater {rater}" for rater in ordered}
+    shared = Counter(labels.values())
+    return {rater: label if shared[label] == 1 else f"{label} ({rater})" for rater, label in labels.items()}
 
 
 def _letters(place: int) -> str:

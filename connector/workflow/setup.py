@@ -226,11 +226,11 @@ url: {url} ## the tool's address, with its sub-path if it has one
 api_key: {api_key} ## Account & Settings, Personal Access Token; the token itself does not belong here
 project: {project} ## the number in the project's address; argilla: workspace/dataset
 
-sources: [] ## in place of the four lines above: a list of them, or of {{file: PATH}}
-unit_key: null ## data field that names a unit across sources; null: the source and its id
+sources: [] ## in place of the four lines above: one of them, or {{file: PATH}} (several: not yet)
+unit_key: null ## not yet: the data field that names a unit across several sources
 
 raters:
-  map: {{}} ## one person's ids in several sources: {{id: common id}}
+  map: {{}} ## not yet: one person's ids in several sources
   reviewers: [] ## ids that adjudicate; what they made is no rating
   exclude: [] ## ids whose annotations are left out and counted
   expected: {expected} ## ratings that every unit needs; null: gate.min_ratings

@@ -121,7 +121,7 @@ def review(tool: Tool, store: Store, settings: Settings, *, create: bool, watch:
     pull(tool, store, project, tool.name, settings.push.prefix, now=watch.now(), full=False, progress=watch.pulling)
     measured = measure_stored(store, project, settings)
     distrust(measured.table)
-    operations = _reviews(settings, measured, store.ledger(project.source))
+    operations = _reviews(tool, settings, measured, store.ledger(project.source))
     waiting = sum(len(op.items) for op in operations)
     made = 0
     if create and operations:
@@ -156,7 +156,7 @@ def plan_writes(tool: Tool, store: Store, project: Project, settings: Settings, 
         elif not push.summary and SUMMARY in ledger:
             operations.append(RemoveSummary())
     if can.review:
-        operations += _reviews(settings, measured, ledger)
+        operations += _reviews(tool, settings, measured, ledger)
     return WritePlan(tuple(operations))
 
 
@@ -179,14 +179,16 @@ def _spare(
     }
 
 
-def _reviews(settings: Settings, measured: Measured, ledger: dict[str, dict[str, object]]) -> list[PutReviewTasks]:
+def _reviews(
+    tool: Tool, settings: Settings, measured: Measured, ledger: dict[str, dict[str, object]]
+) -> list[PutReviewTasks]:
     review = settings.review
     if review is None:
         return []
     items = review_items(
         measured.report,
         required_ratings=required_ratings(settings),
-        named=review.raters == "named",
+        names=tool.rater_names if review.raters == "named" else None,
         existing=ledger.get(REVIEW_TASK, {}),
         limit=review.limit,
     )

@@ -8,7 +8,7 @@ from tests.unit.workflow.test_fields import report
 
 
 def items(found: AgreementReport, **changes: object) -> list[tuple[str, dict[str, str]]]:
-    settings: dict[str, object] = {"required_ratings": 2, "named": False, "existing": (), "limit": None, **changes}
+    settings: dict[str, object] = {"required_ratings": 2, "names": None, "existing": (), "limit": None, **changes}
     return [(item.unit, dict(item.votes)) for item in review_items(found, **settings)]  # type: ignore[arg-type]
 
 
@@ -26,7 +26,8 @@ def test_the_conflicts_alone_with_votes_under_pseudonyms() -> None:
 
 
 def test_named_raters_where_the_owner_wants_it() -> None:
-    assert items(CONFLICTS, named=True)[0][1] == {"Rater r1": "a", "Rater r2": "b"}
+    people = {"r1": "Ann", "r3": "Ann"}
+    assert items(CONFLICTS, names=lambda: people)[1][1] == {"Ann (r1)": "a", "Ann (r3)": "c", "Rater r2": "b"}
 
 
 def test_a_unit_waits_for_all_its_ratings() -> None:
