@@ -154,7 +154,8 @@ class Receipt:
 
     `written` are the units it is confirmed for (for view, summary and reset: empty). `missing` are units that no longer
     exist in the tool: not a failure. `remote` maps what was made ("view", "view_link", "default_view",
-    "review_project", or a unit's id for review tasks) to the tool's id. `failed` is why the rest did not arrive, None when all did.
+    "review_project", or a unit's id for review tasks) to the tool's id. `failed` is why the rest did not arrive, None
+    when all did.
     """
 
     written: tuple[str, ...] = ()

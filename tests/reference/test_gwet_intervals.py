@@ -124,3 +124,9 @@ def test_quantiles_by_scipy(p: float, df: float) -> None:
     assert student_cdf(student_quantile(p, df), df) == pytest.approx(p, rel=1e-9)
     for below in (1.7, 12, 900):
         assert f_quantile(p, df, below) == pytest.approx(stats.f.ppf(p, df, below), rel=1e-7)
+
+
+@pytest.mark.parametrize("df", [5_001, 20_000, 1e6, 1e9])
+@pytest.mark.parametrize("p", [0.001, 0.025, 0.5, 0.975, 0.999999])
+def test_many_degrees_of_freedom_need_no_other_library(p: float, df: float) -> None:
+    assert student_quantile(p, df) == pytest.approx(float(stats.t.ppf(p, df)), rel=1e-11, abs=1e-11)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import gc
 import json
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,8 +16,12 @@ from connector.errors import DataNotTrusted, SkippedTask
 from connector.tools.label_studio.shape import unit_of
 
 WINDOW = 1 << 20
-"""Bytes read at once."""
+"""Bytes read at once where elements are read one by one."""
+SMALL_WINDOW = 1 << 17
+"""Bytes read at once where many elements are parsed together: what they become should stay in the processor's cache."""
 _BLANK = " \t\n\r"
+_PLAIN_KEY = re.compile(r"[A-Za-z0-9_ .-]+")
+_SEAM = re.compile(rb"\}[ \t\n\r]*,[ \t\n\r]*\{")
 
 
 def read_export(path: str | Path) -> Iterator[Unit | SkippedTask]:
@@ -63,8 +68,10 @@ class _Window:
         if self._next_sign() == "]":
             self._place += 1
         else:
+            first = True
             while True:
-                yield self._element()
+                element = self._element()
+                yield element
                 sign = self._next_sign()
                 self._place += 1
                 if sign == "]":
@@ -72,8 +79,55 @@ class _Window:
                 if sign != ",":
                     raise self._fault("is not valid JSON (',' or ']' expected)", self._place - 1)
                 self._next_sign()
+                if first:
+                    yield from self._many(element)
+                    first = False
         if self._next_sign():
             raise self._fault("goes on after the end of its JSON array")
+
+    def _many(self, first: Any) -> Iterator[Any]:
+        """Elements by the windowful, as long as their seams are found; what is left is read one by one.
+
+        A seam is guessed: the first `},{` after the last mention of the key that ends the first element. It is proven
+        by the parse, since a cut anywhere else, in a text or between inner objects, leaves brackets open. Where the
+        parse fails once, or the file is no such export, the slow way is taken for all of the rest.
+        """
+        key = list(first)[-1] if type(first) is dict and first else None
+        if not isinstance(key, str) or not _PLAIN_KEY.fullmatch(key):
+            return
+        from msgspec import MsgspecError
+        from msgspec.json import Decoder
+
+        parse = Decoder().decode
+        last_key = f'"{key}"'.encode()
+        data = self._text[self._place :].encode("utf-8", "surrogatepass") + self._decoder.getstate()[0]
+        place = 0
+        while True:
+            more = self._file.read(SMALL_WINDOW)
+            self._read += len(more)
+            data, place = data[place:] + more, 0
+            seam = _last_seam(data, last_key)
+            if not more or (seam is None and len(data) > WINDOW):
+                break
+            if seam is None:
+                continue
+            try:
+                found = parse(b"[" + data[: seam.start() + 1] + b"]")
+            except (MsgspecError, RecursionError, ValueError):
+                break
+            yield from found
+            place = seam.end() - 1
+        self._go_on_from(data)
+
+    def _go_on_from(self, data: bytes) -> None:
+        """Let the text be that of these bytes, the last ones read."""
+        self._decoder = codecs.getincrementaldecoder("utf-8")()
+        self._place = 0
+        try:
+            self._text = self._decoder.decode(data)
+        except UnicodeDecodeError as fault:
+            at = self._read - len(data) + fault.start
+            raise DataNotTrusted(f"{self._name} is not UTF-8 text at byte {at:,}.") from fault
 
     def _next_sign(self) -> str:
         """The next character that is not blank, "" at the end of the file; `_place` is then at it."""
@@ -146,6 +200,16 @@ class _Window:
             return self._too_early()
         behind = len(self._text[at:].encode("utf-8", "surrogatepass")) + len(self._decoder.getstate()[0])
         return DataNotTrusted(f"{self._name} {what} at byte {self._read - behind:,}.")
+
+
+def _last_seam(data: bytes, last_key: bytes) -> re.Match[bytes] | None:
+    """The seam after the last mention of the key that has one: behind the very last the window may end."""
+    last = data.rfind(last_key)
+    before = data.rfind(last_key, 0, max(last, 0))
+    for mention in (last, before):
+        if mention >= 0 and (seam := _SEAM.search(data, mention)):
+            return seam
+    return None
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,7 @@ def test_whatever_the_window_the_tasks_are_those_of_json_load(
     window: int, indent: int | None, write: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(export, "WINDOW", window)
+    monkeypatch.setattr(export, "SMALL_WINDOW", max(1, window // 2))
     content = [
         1.5e3,
         -12,
@@ -65,6 +67,7 @@ def test_a_byte_order_mark_blanks_and_an_empty_array(write: Any) -> None:
 
 def test_a_task_larger_than_the_window(write: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(export, "WINDOW", 100)
+    monkeypatch.setattr(export, "SMALL_WINDOW", 30)
     units = read(write([task(1, annotation(1, 2, choose("a")), data={"text": "x" * 10_000}), task(2)]))
     assert [one.id for one in units if isinstance(one, Unit)] == ["1", "2"]
 
@@ -259,3 +262,44 @@ def test_the_garbage_collector_is_given_back(write: Any) -> None:
         assert not gc.isenabled()
     finally:
         gc.enable()
+
+
+@pytest.mark.parametrize("small", [1, 7, 64, 1000])
+@pytest.mark.parametrize("layout", [{"separators": (",", ":")}, {}, {"indent": 2}])
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"text": '},{"id":1,"last":2},{'},
+        {"text": '"last":3},{'},
+        {"last": [{"last": 1}, {"last": 2}]},
+        {"text": '漢字 \U0001f600 \\ " },{'},
+        {"number": 10**30, "x": [1.5e300, -0.0]},
+    ],
+)
+def test_parsing_many_at_once_gives_what_parsing_one_by_one_gives(
+    write: Any, monkeypatch: pytest.MonkeyPatch, small: int, layout: dict[str, Any], odd: dict[str, Any]
+) -> None:
+    tasks = [
+        {"id": n, "data": odd if n % 3 else {}, "annotations": [{"id": n, "last": 1}], "last": n} for n in range(40)
+    ]
+    tasks[17] = {"last": 5, "id": 17}
+    path = write(tasks)
+    path.write_text(json.dumps(tasks, ensure_ascii=False, **layout), encoding="utf-8")
+    monkeypatch.setattr(export, "SMALL_WINDOW", small)
+    assert list(export.read_array(path)) == tasks
+
+
+def test_a_fault_behind_many_good_tasks_is_still_named_by_its_byte(write: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(export, "SMALL_WINDOW", 64)
+    path = write([])
+    good = ",".join(json.dumps({"id": n, "last": 1}) for n in range(50))
+    for bad, says in (('[%s,{"id":1,"last":oops}]', "not valid JSON"), ("[%s,{", "ends too early")):
+        path.write_text(bad % good, encoding="utf-8")
+        with pytest.raises(DataNotTrusted, match=says) as caught:
+            list(export.read_array(path))
+        at = re.search(r"byte ([\d,]+)", str(caught.value))
+        assert at is not None
+        assert len(good) < int(at[1].replace(",", "")) <= len(good) + 30
+    path.write_bytes(b"[" + good.encode() + b',{"id":"\xff","last":1}]')
+    with pytest.raises(DataNotTrusted, match="not UTF-8"):
+        list(export.read_array(path))
