@@ -5,11 +5,11 @@ The rest of the package is imported when a verb runs, so that `--help` is quick.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import time
 from collections.abc import Callable, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 
@@ -83,6 +83,10 @@ Columns = Annotated[
 ]
 MissingValues = Annotated[
     list[str] | None, typer.Option("--missing", help="A value of a long table that means missing; may be repeated.")
+]
+ScaleName = Annotated[
+    str | None,
+    typer.Option("--scale", help="Name each value by landis_koch, fleiss, daily or krippendorff (not in json, csv)."),
 ]
 FormatName = Annotated[Format, typer.Option("--format", help="How to write the report.")]
 Output = Annotated[Path | None, typer.Option("-o", "--output", help="Write here instead of standard output.")]
@@ -225,15 +229,20 @@ def agreement(
     distance: DistanceName = None,
     columns: Columns = None,
     missing: MissingValues = None,
+    scale: ScaleName = None,
     format: FormatName = "text",  # noqa: A002 - the option's name
     output: Output = None,
 ) -> None:
     """Measure agreement in exports or long tables."""
+    from dataclasses import replace
+
     from connector.workflow.measure import distrust, report_on
 
+    scale = _scale(scale)
     settings, default = _question_settings(_defaults(), question, level, distance)
     found, context = _read_sources(sources, settings, default, label_config, columns, missing)
-    _write(_render(format, report_on(found, settings, questions=question or []), context), output)
+    context = replace(context, scale=scale)
+    _write(_render(format, report_on(found, settings, questions=question or []), context), output, sources)
     distrust(found)
 
 
@@ -253,7 +262,7 @@ def table(
 
     settings, default = _question_settings(_defaults(), question, level, distance)
     found, _ = _read_sources(sources, settings, default, label_config, columns, missing)
-    _write(_table(report_on(found, settings, confidence=None, questions=question or [])), output)
+    _write(_table(report_on(found, settings, confidence=None, questions=question or [])), output, sources)
     distrust(found)
 
 
@@ -308,7 +317,7 @@ def gate(
         settings, default = _question_settings(_with_rule(_defaults(), rules), question, level, distance)
         found, context = _read_sources(sources or [], settings, default, label_config, columns, missing, chosen)
         measured = measure(found, settings, batch=chosen.named, questions=question or [])
-    _write(_render(format, measured.report, context, verdict_only=True), output)
+    _write(_render(format, measured.report, context, verdict_only=True), output, sources or ())
     return {"GO": 0, "NO-GO": 1}.get(measured.decision.verdict, 3)
 
 
@@ -342,28 +351,40 @@ def review(
 @app.command(epilog="Example: connector report -c config.yaml --format markdown")
 def report(
     config: Config = Path("config.yaml"),
+    scale: ScaleName = None,
     format: FormatName = "text",  # noqa: A002 - the option's name
     output: Output = None,
 ) -> None:
-    """The report of what the store holds, without the network."""
+    """The report of what the store holds, without the network; with --scale, without the gate's verdict."""
     from connector.store import Store
     from connector.workflow.reporting import report as run
 
+    scale = _scale(scale)
     settings = _load(config)
     if not settings.store_path.exists():
         raise FixConfiguration(f"There is no store at {settings.store_path} yet.", f"Run: connector sync -c {config}")
     with _connected(settings) as tool, Store(settings.store_path, keep=False, alone=False) as store:
         project, measured = run(tool, store, settings)
-    _write(_render(format, measured.report, _live_context(measured, project.title, project.link)), output)
+    found, context = measured.report, _live_context(measured, project.title, project.link)
+    if scale is not None and format not in ("json", "csv"):
+        found, context = _read_by(scale, found, context, settings.gate.threshold)
+    _write(_render(format, found, context), output)
 
 
 def main() -> NoReturn:
-    """Run the command line and leave with the exit code of DESIGN: 1 and 3 belong to `gate` alone."""
-    sys.exit(run(sys.argv[1:]))
+    """Run the command line and leave with its exit code: 1 and 3 belong to `gate` alone."""
+    from connector.output import terminal
+
+    terminal.begin()
+    code = run(sys.argv[1:])
+    terminal.finish()
+    sys.exit(code)
 
 
 def run(arguments: list[str]) -> int:
     """Run the command line and return the exit code."""
+    from connector.output.terminal import ClosedPipe
+
     try:
         code = app(args=arguments, prog_name="connector", standalone_mode=False)
         return code if isinstance(code, int) else 0
@@ -373,10 +394,7 @@ def run(arguments: list[str]) -> int:
         return _fail(error.message, error.hint, error.exit_code)
     except KeyboardInterrupt:
         return _fail("Interrupted.", None, 130)
-    except _ClosedPipe:
-        os.dup2(
-            os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
-        )  # the interpreter's own flush must not fail again
+    except ClosedPipe:
         return 141
     except Exception as error:  # noqa: BLE001 - the last line of defence: exit 70, never the 1 of a NO-GO
         return _usage_or_bug(error)
@@ -389,7 +407,8 @@ def _usage_or_bug(error: Exception) -> int:
         return error.exit_code
     show = getattr(error, "show", None)  # a usage error of the command-line library, wherever it keeps its class
     if callable(show):
-        show()
+        with contextlib.suppress(OSError, ValueError, AttributeError):  # no standard error to show it on
+            show()
         return 2
     if os.environ.get("CONNECTOR_DEBUG"):
         import traceback
@@ -410,45 +429,27 @@ def _place(error: Exception) -> str:
 
 
 def _fail(message: str, hint: str | None, code: int) -> int:
-    print(f"connector: {message}", file=sys.stderr)
+    from connector.output.terminal import say
+
+    say(f"connector: {message}")
     if hint:
-        print(f"  {hint}", file=sys.stderr)
+        say(f"  {hint}")
     return code
 
 
-def _write(text: str, output: Path | None) -> None:
-    """To the file, whole or not at all, or to standard output."""
+def _write(text: str, output: Path | None, sources: Sequence[Path] = ()) -> None:
+    """To the file or to standard output."""
+    from connector.output import terminal
+
     if output is None:
-        _out(text)
-        return
-    unfinished = output.with_name(f".{output.name}.new")
-    try:
-        unfinished.write_text(text, encoding="utf-8", newline="")
-        unfinished.replace(output)
-    except OSError as error:
-        unfinished.unlink(missing_ok=True)
-        raise FixConfiguration(f"{output} cannot be written: {error.strerror}.") from None
-    _say(f"Written: {output}")
-
-
-class _ClosedPipe(Exception):
-    """The reader of standard output is gone. The command-line library would make the exit code of a NO-GO of it."""
-
-
-def _out(text: str) -> None:
-    try:
-        sys.stdout.write(text)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        raise _ClosedPipe from None
+        terminal.out(text)
+    else:
+        terminal.to_file(text, output, sources)
+        terminal.say(f"Written: {output}")
 
 
 def _print(line: str) -> None:
-    _out(f"{line}\n")
-
-
-def _say(line: str) -> None:
-    print(line, file=sys.stderr)
+    _write(f"{line}\n", None)
 
 
 # What the verbs share.
@@ -494,6 +495,23 @@ def _question_settings(
     merged = with_overrides(settings, {"questions": dict.fromkeys(names, given)})
     default = with_overrides(settings, {"questions": {"": given}}).questions[""]
     return merged, None if names else default
+
+
+def _scale(name: str | None) -> str | None:
+    from connector.agreement.scales import SCALES
+
+    return None if name is None else _one_of("--scale", name, list(SCALES))
+
+
+def _read_by(
+    scale: str, report: AgreementReport, context: Context, threshold: float
+) -> tuple[AgreementReport, Context]:
+    """The report without its verdict, beside which no scale's advice may stand, and the context with the scale."""
+    from dataclasses import replace
+
+    note = "The gate's verdict is left out beside a reading scale; without --scale it is here."
+    context = replace(context, scale=scale, threshold=threshold, notes=(*context.notes, note))
+    return replace(report, gate=None), context
 
 
 def _one_of(option: str, value: str, known: Sequence[str]) -> str:
@@ -544,16 +562,16 @@ def _read_sources(
     """The table of the files, and what a report should say of them."""
     from connector.output.view import context_of
     from connector.tools.files import open_files
-    from connector.workflow.batch import Batch, Restricted
+    from connector.workflow.batch import Restricted
     from connector.workflow.measure import collect
 
     xml = None if label_config is None else _read_text(label_config)
     files = open_files(sources, label_config=xml, columns=_columns(columns), missing=missing or ())
-    units = Restricted(files.units, batch or Batch())
-    found = collect(units, files.schema, settings, default=default)
+    chosen = None if batch is None else Restricted(files.units, batch)
+    found = collect(files.units if chosen is None else chosen, files.schema, settings, default=default)
     names = [source.name for source in sources]
     title = f"Agreement in {', '.join(names)}"
-    notes = _outside_note(units.outside)
+    notes = [] if chosen is None else _outside_note(chosen.outside)
     return found, context_of(found, title=title, sources=names, threshold=settings.gate.threshold, notes=notes)
 
 
@@ -621,7 +639,7 @@ def _live_context(measured: Measured, title: str, link: str, notes: Sequence[str
     )
 
 
-@contextmanager
+@contextlib.contextmanager
 def _connected(settings: Settings) -> Iterator[Tool]:
     """The configured project's tool, closed again."""
     from connector.config import FileSource
@@ -639,7 +657,7 @@ def _connected(settings: Settings) -> Iterator[Tool]:
         tool.close()
 
 
-@contextmanager
+@contextlib.contextmanager
 def _watch(pulling: str, writing: str) -> Iterator[Watch]:
     """Progress on standard error: a bar on a terminal, a line every few seconds elsewhere."""
     from connector.output.progress import shown_progress
@@ -655,7 +673,7 @@ def _watch(pulling: str, writing: str) -> Iterator[Watch]:
 
 def _synced_lines(done: Synced, config: Path) -> Iterator[str]:
     from connector.output import text
-    from connector.output.shown import clean
+    from connector.output.harmless import clean
 
     context = _live_context(done.measured, done.project.title, done.project.link)
     yield from text.render_gate(done.measured.report, context, colour=text.wants_colour(sys.stdout)).splitlines()
@@ -689,7 +707,7 @@ def _removed_lines(removed: Removal, *, dry_run: bool) -> Iterator[str]:
 
 
 def _print_finding(finding: Finding) -> None:
-    from connector.output.shown import clean
+    from connector.output.harmless import clean
 
     sign = {"ok": "ok     ", "note": "note   ", "warning": "WARNING", "error": "ERROR  "}[finding.severity]
     _print(f"{sign}  {clean(finding.text)}")

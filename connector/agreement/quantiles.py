@@ -6,7 +6,7 @@ from functools import lru_cache
 from statistics import NormalDist
 
 MANY = 5_000
-"""Degrees of freedom above which the expansion of t around the normal is exact to rounding: SciPy's import is spared."""
+"""Degrees of freedom above which the expansion around the normal is exact to rounding: SciPy's import is spared."""
 
 
 def student_cdf(t: float, df: float) -> float:

@@ -65,11 +65,16 @@ def write_units(report: AgreementReport, stream: TextIO) -> None:
                 units.n_ratings[place],
                 units.agreement[place],
                 units.top_share[place],
-                text_of(units.majority[place], one.kind) if one.kind == "date" else units.majority[place],
+                _as_cell(units.majority[place], one.kind),
                 units.status[place],
             )
             given = values[name].get(unit, {})
             rows.writerow([*map(cell, (unit, name, *found)), *(cell(given.get(rater)) for rater in raters)])
+
+
+def _as_cell(value: Any, kind: str) -> Any:
+    """An answer for a cell: dates as text, since their number says nothing to a reader."""
+    return text_of(value, kind) if kind == "date" and value is not None else value
 
 
 def write_table(report: AgreementReport, stream: TextIO) -> None:
@@ -117,11 +122,11 @@ def _headings(raters: Sequence[Any], fixed: Sequence[str]) -> list[str]:
 
 
 def _values(question: QuestionReport) -> dict[Any, dict[Any, Any]]:
-    """Unit -> rater -> value; dates as text, since their number says nothing to a reader."""
+    """Unit -> rater -> value."""
     ratings = question.source.ratings
     categories = ratings.codebook.categories
     if question.kind == "date":
-        categories = [text_of(category, "date") for category in categories]
+        categories = [_as_cell(category, "date") for category in categories]
     found: dict[Any, dict[Any, Any]] = {}
     for unit, rater, value in zip(
         ratings.units.tolist(), ratings.raters.tolist(), ratings.values.tolist(), strict=True

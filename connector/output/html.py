@@ -28,7 +28,7 @@ class Axis(NamedTuple):
 
 def render(report: AgreementReport, context: Context | None = None) -> str:
     """The report as an HTML page."""
-    seen = view(report, context)
+    seen = view(report, context, detail="page")
     bars = [None if question.bar is None else axis(question.bar) for question in seen.questions]
     text = _template().render(
         view=seen, questions=list(zip(seen.questions, bars, strict=True)), threshold=shown.threshold

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from connector.output.findings import Grid
 from connector.output.view import Context, GateView, QuestionView, View, view
 
 if TYPE_CHECKING:
@@ -73,22 +74,28 @@ def _read(seen: View) -> list[str]:
 
 def _question(question: QuestionView) -> list[str]:
     lines = [f"## {escape(question.name)}", "", f"**{escape(question.sentence)}**", ""]
-    lines += [*(f"- {escape(warning)}" for warning in question.warnings), *([""] if question.warnings else [])]
+    lines += [escape(question.reading), ""] if question.reading else []
+    lines += _list([*question.steps, *question.warnings])
     names = [name for name, _ in question.facts]
     lines += table(names, [[value for _, value in question.facts]])
-    lines += table(("Coefficient", "Value", question.facts[3][0], ""), question.coefficients, numeric=(1,))
+    lines += table(("Coefficient", "Value", question.interval_name, ""), question.coefficients, numeric=(1,))
+    lines += _list(question.coefficients_notes)
     if question.categories:
-        headings = ("Category", "Share", "Specific agreement", "One against the rest")
-        lines += table(headings, question.categories, numeric=(1, 2, 3))
-        lines += [escape(question.categories_more), ""] if question.categories_more else []
+        lines += [*_grid(question.categories), *_list(question.categories_notes)]
     if question.pairs_sentence:
         lines += [escape(question.pairs_sentence), ""]
     if question.pairs:
         lines += table(("Category", "against", "Pairs of ratings", "Share"), question.pairs, numeric=(2, 3))
+    lines += [escape(question.costs), ""] if question.costs else []
     if question.conflicts_sentence:
         lines += [escape(question.conflicts_sentence), ""]
     if question.conflicts:
         lines += _conflicts(question)
+    if question.influence:
+        listed = ", ".join(f"{_unit(row.unit, row.link)} ({escape(row.change)})" for row in question.influence)
+        lines += [f"Alpha would be higher without: {listed}.", ""]
+    if question.raters:
+        lines += [*_grid(question.raters), escape(question.raters_sentence), ""]
     if question.left_out:
         lines += table(("Left out", "Annotations"), question.left_out, numeric=(1,))
     return lines
@@ -97,9 +104,21 @@ def _question(question: QuestionView) -> list[str]:
 def _conflicts(question: QuestionView) -> list[str]:
     lines = table(("Unit", "Ratings", "Agreement", "Status"), [], numeric=(2,))[:-1]
     for row in question.conflicts:
-        unit = f"[{escape(row.unit)}]({_address(row.link)})" if row.link else escape(row.unit)
+        unit = _unit(row.unit, row.link)
         lines.append(f"| {unit} | {escape(row.votes)} | {escape(row.agreement)} | {escape(row.status)} |")
     return [*lines, ""]
+
+
+def _grid(grid: Grid) -> list[str]:
+    return table([escape(name) for name in grid.headings], grid.rows, grid.numeric)
+
+
+def _list(sentences: Sequence[str]) -> list[str]:
+    return [*(f"- {escape(sentence)}" for sentence in sentences), *([""] if sentences else [])]
+
+
+def _unit(unit: str, link: str | None) -> str:
+    return f"[{escape(unit)}]({_address(link)})" if link else escape(unit)
 
 
 def _address(link: str) -> str:

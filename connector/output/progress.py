@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from connector.output.terminal import say
+
 Update = Callable[[str, int, int | None], None]
 """What is being done, how much is done, and of how much (None: unknown)."""
 
@@ -16,7 +18,7 @@ SECONDS_BETWEEN_LINES = 5.0
 @contextmanager
 def shown_progress() -> Iterator[Update]:
     """Show progress while the block runs; standard output is left alone."""
-    if sys.stderr.isatty():
+    if sys.stderr is not None and sys.stderr.isatty():
         with _bars() as update:
             yield update
     else:
@@ -46,6 +48,6 @@ def _lines() -> Update:
         nonlocal last
         if time.monotonic() - last >= SECONDS_BETWEEN_LINES:
             last = time.monotonic()
-            sys.stderr.write(f"{what} {done:,}{'' if total is None else f' of {total:,}'} ...\n")
+            say(f"{what} {done:,}{'' if total is None else f' of {total:,}'} ...")
 
     return update

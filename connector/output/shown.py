@@ -6,13 +6,13 @@ What comes from a tool is made harmless here first; each surface then escapes fo
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterable
 from typing import Any
 from urllib.parse import urlsplit
 
 from connector.agreement.report import category_key
 from connector.annotations.display import text_of
+from connector.output.harmless import clean as clean  # noqa: PLC0414 - one of this module's names
 
 TOLERANCE = 1e-9
 """As the gate's: a value this little under a threshold has reached it."""
@@ -20,15 +20,18 @@ TOLERANCE = 1e-9
 LONGEST = 160
 """Signs of a label that are shown."""
 
+LONGEST_IN_A_SENTENCE = 40
+
 NOTHING = "–"
 """Stands where there is no number."""
 
 COEFFICIENTS = {
     "krippendorff_alpha": "Krippendorff's alpha",
-    "krippendorff_alpha_exact": "Krippendorff's alpha, whole sets",
+    "krippendorff_alpha_exact": "Krippendorff's alpha (whole answers)",
     "krippendorff_alpha_u": "Krippendorff's alpha, unitized",
     "cohen_kappa": "Cohen's kappa",
-    "weighted_kappa": "Weighted kappa, quadratic",
+    "weighted_kappa": "Weighted kappa (quadratic)",
+    "weighted_kappa_linear": "Weighted kappa (linear)",
     "fleiss_kappa": "Fleiss' kappa",
     "conger_kappa": "Conger's kappa",
     "scott_pi": "Scott's pi",
@@ -36,7 +39,18 @@ COEFFICIENTS = {
     "gwet_ac1": "Gwet's AC1",
     "gwet_ac2": "Gwet's AC2",
     "percent_agreement": "Percent agreement",
+    "icc_1": "ICC(1), one rating",
+    "icc_2": "ICC(2), one rating",
+    "icc_3": "ICC(3), one rating",
+    "icc_1k": "ICC(1), mean of raters",
+    "icc_2k": "ICC(2), mean of raters",
+    "icc_3k": "ICC(3), mean of raters",
 }
+FAMILIES = {
+    **dict.fromkeys(("weighted_kappa", "weighted_kappa_linear"), "weighted kappa"),
+    **dict.fromkeys(("icc_1", "icc_2", "icc_3", "icc_1k", "icc_2k", "icc_3k"), "ICC"),
+}
+"""What coefficients that apply or not together are called together."""
 
 NO_NUMBER = {
     "no_variation": "every rating is the same category, so there is nothing to agree on beyond chance",
@@ -45,9 +59,13 @@ NO_NUMBER = {
     "wrong_level": "this level needs numbers or a declared order, which these values are not; measure them as nominal",
     "not_comparable": "the answers of different tasks cannot be compared",
 }
-BESIDE_A_NUMBER = {
-    "ragged": "units have unequal numbers of ratings; alpha is made for that, this is Gwet's generalisation"
+NOT_APPLICABLE = {
+    "not_two_raters": "defined for exactly two raters",
+    "ragged": "a rater left out a unit",
+    "wrong_level": "needs numbers or a declared order",
+    "not_comparable": "the answers of different tasks cannot be compared",
 }
+"""Reasons that lie in the kind of data, for coefficients named together."""
 
 LEFT_OUT = {
     "cancelled": "skipped or cancelled",
@@ -65,38 +83,24 @@ LEFT_OUT = {
 }
 
 
-def clean(text: object) -> str:
-    r"""Text in which nothing acts on a terminal, a page or a reader's eye.
-
-    Control characters, line ends, bidirectional overrides, invisible format characters and lone surrogates are written
-    as their escapes. The joiners that emoji and several scripts need stay.
-
-    >>> clean("a\x1b[31m\u202eb")
-    'a\\x1b[31m\\u202eb'
-    """
-    return "".join(_harmless(sign) for sign in str(text))
-
-
-def _harmless(sign: str) -> str:
-    if sign in ("\u200c", "\u200d"):
-        return sign
-    if unicodedata.category(sign) in ("Cc", "Cf", "Cs", "Zl", "Zp"):
-        return sign.encode("unicode_escape", "backslashreplace").decode("ascii")
-    return sign
-
-
 def label(value: Any, kind: str = "") -> str:
     """An answer as people read it: a set as its members with commas, harmless, a very long one by its ends."""
-    return NOTHING if value is None else _ends(clean(text_of(value, kind)))
+    return NOTHING if value is None else ends(clean(text_of(value, kind)))
 
 
 def category(value: Any, kind: str = "") -> str:
     """One category as people read it: of a set one label, of a set of paths one path."""
-    return _ends(clean(category_key(value))) if isinstance(value, tuple) else label(value, kind)
+    return ends(clean(category_key(value))) if isinstance(value, tuple) else label(value, kind)
 
 
-def _ends(text: str) -> str:
-    return text if len(text) <= LONGEST else f"{text[: LONGEST * 2 // 3]}…{text[-LONGEST // 3 :]}"
+def quoted(value: Any, kind: str = "") -> str:
+    """An answer inside a sentence, in quotation marks and short."""
+    return f'"{ends(clean(text_of(value, kind)), LONGEST_IN_A_SENTENCE)}"'
+
+
+def ends(text: str, longest: int = LONGEST) -> str:
+    """The text, a very long one by its ends."""
+    return text if len(text) <= longest else f"{text[: longest * 2 // 3]}…{text[-longest // 3 :]}"
 
 
 def number(value: float | None, *guards: float, places: int = 3) -> str:
@@ -116,6 +120,19 @@ def number(value: float | None, *guards: float, places: int = 3) -> str:
     else:
         text = repr(value)
     return text.removeprefix("-") if not float(text) else text
+
+
+def signed(value: float, places: int = 3) -> str:
+    """A change with its sign and as many digits as show that it is one.
+
+    >>> signed(0.054), signed(-0.00041), signed(0.0)
+    ('+0.054', '-0.0004', '0')
+    """
+    if abs(value) < TOLERANCE:
+        return "0"
+    while not float(f"{value:.{places}f}"):
+        places += 1
+    return f"{value:+.{places}f}"
 
 
 def threshold(value: float) -> str:

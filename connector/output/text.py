@@ -6,13 +6,14 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
+from connector.output.findings import Grid
 from connector.output.view import Context, GateView, QuestionView, View, view
 
 if TYPE_CHECKING:
     from connector.agreement.report import AgreementReport
 
 WIDTH = 80
-LEAST = 10
+LEAST = 8
 """Columns under which a label is not shortened."""
 
 COLOURS = {"GO": "32;1", "NO-GO": "31;1", "UNDECIDED": "33;1", "head": "1"}
@@ -29,7 +30,7 @@ def render_gate(
     report: AgreementReport, context: Context | None = None, *, width: int = WIDTH, colour: bool = False
 ) -> str:
     """The verdict of the report's gate with everything it rests on, and nothing else."""
-    seen = view(report, context)
+    seen = view(report, context, detail="verdict")
     if seen.gate is None:
         raise ValueError("the report holds no gate decision")
     paint = _paint(colour)
@@ -37,10 +38,10 @@ def render_gate(
     return "\n".join(lines) + "\n"
 
 
-def wants_colour(stream: TextIO, environ: Mapping[str, str] | None = None) -> bool:
+def wants_colour(stream: TextIO | None, environ: Mapping[str, str] | None = None) -> bool:
     """Whether to colour what goes to a stream: a terminal that can, and no NO_COLOR (no-color.org)."""
     environ = os.environ if environ is None else environ
-    return stream.isatty() and not environ.get("NO_COLOR") and environ.get("TERM") != "dumb"
+    return stream is not None and stream.isatty() and not environ.get("NO_COLOR") and environ.get("TERM") != "dumb"
 
 
 def _paint(colour: bool) -> Paint:
@@ -100,34 +101,49 @@ def _gate(gate: GateView, width: int, paint: Paint) -> list[str]:
 def _question(question: QuestionView, width: int, paint: Paint) -> list[str]:
     lines = _heading(f"Question: {question.name}", "-", width, paint)
     lines += wrap(question.sentence, width)
+    lines += wrap(question.reading, width)
+    for step in question.steps:
+        lines += wrap(f"- {step}", width, hanging=2)
     for warning in question.warnings:
         lines += wrap(f"Warning: {warning}", width, hanging=2)
     left_out = [("Left out", _counts(question.left_out))] if question.left_out else []
     lines += ["", *_facts([*question.facts, *left_out], width)]
     lines += ["", *_coefficients(question, width)]
     if question.categories:
-        headings = ("Category", "Share", "Specific agreement", "One against the rest")
-        lines += ["", *table(headings, question.categories, width, numeric=(1, 2, 3))]
-        lines += wrap(question.categories_more, width, indent=2)
+        lines += ["", *_grid(question.categories, width)]
+        for note in question.categories_notes:
+            lines += wrap(note, width, indent=2)
     if question.pairs_sentence:
         lines += ["", *wrap(question.pairs_sentence, width)]
     if question.pairs:
         headings = ("Category", "against", "Pairs of ratings", "Share")
         lines += table(headings, question.pairs, width, numeric=(2, 3))
+    lines += wrap(question.costs, width)
     if question.conflicts_sentence:
         lines += ["", *wrap(question.conflicts_sentence, width)]
     if question.conflicts:
         rows = [(row.unit, row.votes, row.agreement, row.status) for row in question.conflicts]
         lines += table(("Unit", "Ratings", "Agreement", "Status"), rows, width, numeric=(2,))
+    if question.influence:
+        listed = ", ".join(f"{row.unit} ({row.change})" for row in question.influence)
+        lines += wrap(f"Alpha would be higher without: {listed}.", width)
+    if question.raters:
+        lines += ["", *_grid(question.raters, width), *wrap(question.raters_sentence, width)]
     return lines
+
+
+def _grid(grid: Grid, width: int) -> list[str]:
+    return table(grid.headings, grid.rows, width, grid.numeric)
 
 
 def _coefficients(question: QuestionView, width: int) -> list[str]:
     rows = [(row.name, row.value, row.interval) for row in question.coefficients]
-    lines = table(("Coefficient", "Value", question.facts[3][0]), rows, width, numeric=(1,))
+    lines = table(("Coefficient", "Value", question.interval_name), rows, width, numeric=(1,))
     with_notes = lines[:1]
     for line, row in zip(lines[1:], question.coefficients, strict=True):
         with_notes += [line, *(wrap(row.note, width, indent=4) if row.note else ())]
+    for note in question.coefficients_notes:
+        with_notes += wrap(note, width, indent=2)
     return with_notes
 
 

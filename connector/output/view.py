@@ -6,18 +6,22 @@ Everything in it is harmless text (`shown.clean`); a surface escapes only for it
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from connector.agreement.diagnosis import CategoryFinding
+from connector.agreement.diagnosis import CategoryFinding, PairFinding
 from connector.agreement.distances import SET_DISTANCES
 from connector.agreement.intervals import FEW_OUTSIDE, Coefficient, Interval
+from connector.agreement.ratings import NOTES
 from connector.agreement.report import AgreementReport, QuestionReport
+from connector.agreement.scales import SCALES
 from connector.annotations.collect import natural_key
-from connector.output import shown
+from connector.output import findings, shown
+from connector.output.findings import Grid, UnitRow
 
 if TYPE_CHECKING:
     from connector.agreement.gate import GateDecision, QuestionDecision
@@ -26,6 +30,12 @@ if TYPE_CHECKING:
 MOST_CATEGORIES = 20
 MOST_PAIRS = 10
 MOST_CONFLICTS = 10
+HOW = {
+    "jackknife": "jackknife over tasks on Fisher's z",
+    "infinitesimal_jackknife": "infinitesimal jackknife over tasks on Fisher's z",
+    "gwet": "Gwet's analytic interval",
+    "f": "F distribution",
+}
 MOST_NAMED = 5
 """Ids written out in a sentence before it says how many more there are."""
 
@@ -41,6 +51,7 @@ class Context:
     inferred : questions whose kind was read off their values.
     notes : further sentences. threshold : what the summary sentence compares with where there is no gate.
     unit_link : the page of a unit. next_command : what to run next.
+    scale : the reading scale (`scales.SCALES`) that names each value; never beside a verdict.
     """
 
     title: str = "Agreement"
@@ -57,6 +68,7 @@ class Context:
     threshold: float | None = None
     unit_link: Callable[[str], str] | None = None
     next_command: str | None = None
+    scale: str | None = None
 
 
 def context_of(table: Table, **others: Any) -> Context:
@@ -97,21 +109,12 @@ def context_of(table: Table, **others: Any) -> Context:
 
 
 class CoefficientRow(NamedTuple):
-    """A coefficient as text; `note` says why there is no number, or what stands beside it."""
+    """A coefficient as text; `note` says why there is no number."""
 
     name: str
     value: str
     interval: str
     note: str
-
-
-class CategoryRow(NamedTuple):
-    """A category with its share and its own agreement."""
-
-    name: str
-    share: str
-    specific: str
-    one_vs_rest: str
 
 
 class PairRow(NamedTuple):
@@ -144,16 +147,30 @@ class Bar(NamedTuple):
 
 @dataclass(frozen=True)
 class QuestionView:
-    """One question, as text. `facts` are the lines of the table to paste, in order."""
+    """One question, as text. `facts` are the lines of the table to paste, in order.
+
+    reading : what a scale calls the value. steps : what to do next. coefficients_notes : what does not apply, what is
+    Gwet's generalisation, what never to decide by. rater_pairs : on the page alone.
+    """
 
     name: str
     sentence: str
+    reading: str
+    steps: Sequence[str]
     facts: Sequence[tuple[str, str]]
+    interval_name: str
     coefficients: Sequence[CoefficientRow]
-    categories: Sequence[CategoryRow]
-    categories_more: str
+    coefficients_notes: Sequence[str]
+    categories: Grid | None
+    categories_notes: Sequence[str]
     pairs: Sequence[PairRow]
     pairs_sentence: str
+    costs: str
+    raters: Grid | None
+    raters_sentence: str
+    rater_pairs: Grid | None
+    rater_pairs_sentence: str
+    influence: Sequence[UnitRow]
     conflicts: Sequence[ConflictRow]
     conflicts_sentence: str
     left_out: Sequence[tuple[str, str]]
@@ -189,8 +206,13 @@ class View:
     next_command: str
 
 
-def view(report: AgreementReport, context: Context | None = None) -> View:
-    """The report as text. The gate's decision is the report's (`with_gate`)."""
+def view(
+    report: AgreementReport, context: Context | None = None, *, detail: Literal["verdict", "report", "page"] = "report"
+) -> View:
+    """The report as text. The gate's decision is the report's (`with_gate`).
+
+    detail : "verdict" leaves the questions out, "page" adds the pairs of raters, which take time.
+    """
     context = context or Context()
     gate = report.gate
     threshold = context.threshold if gate is None else gate.rule.threshold
@@ -205,9 +227,13 @@ def view(report: AgreementReport, context: Context | None = None) -> View:
             for one in report.not_measured
         ],
         notes=_notes(context),
-        questions=[_question(one, report, context, threshold) for one in report.questions.values()],
+        questions=[
+            _question(one, report, context, threshold, pairs_of_raters=detail == "page")
+            for one in report.questions.values()
+            if detail != "verdict"
+        ],
         gate=None if gate is None else _gate(gate, report),
-        method=_method(report),
+        method=_method(report, context),
         next_command=shown.clean(context.next_command or ""),
     )
 
@@ -255,7 +281,12 @@ def _named(ids: Sequence[str]) -> str:
 
 
 def _question(
-    question: QuestionReport, report: AgreementReport, context: Context, threshold: float | None
+    question: QuestionReport,
+    report: AgreementReport,
+    context: Context,
+    threshold: float | None,
+    *,
+    pairs_of_raters: bool,
 ) -> QuestionView:
     headline = _headline(question, report.gate)
     guards = () if threshold is None else (threshold,)
@@ -266,49 +297,39 @@ def _question(
         ("Distance", shown.clean(question.distance)),
         ("Coefficient", f"{shown.coefficient(headline)} {shown.number(coefficient.value, *guards)}"),
         (_interval_name(report), _interval_fact(coefficient, guards)),
+        *_analytic_fact(coefficient, guards),
         ("Units", f"{shown.count(question.n_units)}, with two ratings or more {shown.count(pairable.n_units)}"),
         ("Raters", shown.count(question.n_raters)),
         ("Ratings", shown.count(question.n_ratings)),
         ("Pairable values", shown.count(pairable.n_ratings)),
         ("Categories", shown.count(question.n_categories)),
     ]
-    categories = _listed_categories(question)
     disagreements = sum(pair.n for pair in question.pairs)
+    listed = _listed_pairs(question)
     conflicting = _conflicting(question)
+    found = question.diagnosis
+    categories, categories_notes = _categories(question, _interval_name(report))
+    raters, raters_sentence = findings.raters(question, found)
+    rater_pairs, rater_pairs_sentence = findings.rater_pairs(found if pairs_of_raters else None)
     return QuestionView(
         name=shown.clean(question.name),
         sentence=sentence(coefficient, threshold),
+        reading=findings.reading(coefficient.value, None if report.gate else context.scale),
+        steps=findings.steps(question, found),
         facts=facts,
-        coefficients=[
-            CoefficientRow(
-                shown.coefficient(name),
-                shown.number(one.value, *guards),
-                shown.interval(one.low, one.high, *guards),
-                shown.no_number(one.reason)
-                if one.value is None
-                else shown.BESIDE_A_NUMBER.get(one.reason or "", shown.clean(one.reason or "")),
-            )
-            for name, one in question.coefficients.items()
-        ],
-        categories=[
-            CategoryRow(
-                shown.category(one.category, question.kind),
-                shown.number(one.share),
-                shown.number(one.specific_agreement),
-                shown.number(one.one_vs_rest),
-            )
-            for one in categories
-        ],
-        categories_more=_more(len(question.categories) - len(categories), "category", "categories"),
-        pairs=[
-            PairRow(
-                *_differing(pair.a, pair.b, question.kind),
-                shown.count(pair.n),
-                shown.percent(pair.share),
-            )
-            for pair in question.pairs[:MOST_PAIRS]
-        ],
-        pairs_sentence=_pairs_sentence(question, disagreements),
+        interval_name=_interval_name(report),
+        coefficients=_coefficients(question, headline, guards),
+        coefficients_notes=_coefficients_notes(question, headline, findings.never_by(question, found)),
+        categories=categories,
+        categories_notes=categories_notes,
+        pairs=[_pair_row(pair, question.kind) for pair in listed[:MOST_PAIRS]],
+        pairs_sentence=_pairs_sentence(question, disagreements, len(listed)),
+        costs=findings.costs(question, found),
+        raters=raters,
+        raters_sentence=raters_sentence,
+        rater_pairs=rater_pairs,
+        rater_pairs_sentence=rater_pairs_sentence,
+        influence=findings.units(found, context.unit_link),
         conflicts=_conflict_rows(question, conflicting[:MOST_CONFLICTS], context),
         conflicts_sentence=_conflicts_sentence(question, len(conflicting)),
         left_out=_counts(question.left_out),
@@ -358,7 +379,84 @@ def _interval_fact(coefficient: Coefficient, guards: Sequence[float]) -> str:
 def _how(interval: Interval) -> str:
     if interval.method == "bootstrap":
         return f"bootstrap over tasks, {shown.count(interval.replicates or 0)} replicates, seed {interval.seed}"
-    return "jackknife over tasks on Fisher's z" if interval.method == "jackknife" else shown.clean(interval.method)
+    return HOW.get(interval.method, shown.clean(interval.method))
+
+
+def _analytic_fact(coefficient: Coefficient, guards: Sequence[float]) -> list[tuple[str, str]]:
+    found = coefficient.analytic
+    return [] if found is None else [("Beside it", f"{shown.interval(found.low, found.high, *guards)} ({_how(found)})")]
+
+
+def _coefficients(question: QuestionReport, headline: str, guards: Sequence[float]) -> list[CoefficientRow]:
+    """Those that have a number, and the one that stands for the question whether it has one or not."""
+    return [
+        CoefficientRow(
+            shown.coefficient(name),
+            shown.number(one.value, *guards),
+            shown.interval(one.low, one.high, *guards),
+            shown.no_number(one.reason) if one.value is None else "",
+        )
+        for name, one in question.coefficients.items()
+        if one.value is not None or name == headline
+    ]
+
+
+def _coefficients_notes(question: QuestionReport, headline: str, never_by: str) -> list[str]:
+    absent: dict[str, list[str]] = {}
+    ragged = []
+    for name, one in question.coefficients.items():
+        if one.value is None and name != headline:
+            absent.setdefault(one.reason or "", []).append(shown.FAMILIES.get(name, shown.coefficient(name)))
+        elif one.reason == "ragged":
+            ragged.append(shown.coefficient(name))
+    notes = [never_by] if never_by else []
+    if ragged:
+        are = "are Gwet's generalisations" if len(ragged) > 1 else "is Gwet's generalisation"
+        notes.append(f"Not every rater rated every unit. Alpha is made for that; {shown.listed(ragged)} {are} to it.")
+    first = question.coefficients[headline]
+    same = absent.pop(first.reason or "", None) if first.value is None else None
+    for start, known in (("Not applicable here", True), ("No number", False)):
+        listed = [
+            f"{_together(names)} ({shown.NOT_APPLICABLE.get(reason, shown.no_number(reason))})"
+            for reason, names in absent.items()
+            if (reason in shown.NOT_APPLICABLE) is known
+        ]
+        notes += [f"{start}: {'; '.join(listed)}."] if listed else []
+    return [*notes, f"No number for the same reason: {_together(same)}."] if same else notes
+
+
+def _together(names: Sequence[str]) -> str:
+    return ", ".join(dict.fromkeys(names))
+
+
+def _categories(question: QuestionReport, interval_name: str) -> tuple[Grid | None, list[str]]:
+    """The table of categories; those too rare for a coefficient of their own carry a star."""
+    listed = _listed_categories(question)
+    if not listed or findings.measures(question):
+        return None, []
+    rare = [one.too_rare and one.one_vs_rest is not None for one in listed]
+    rows = [
+        (
+            shown.category(one.category, question.kind),
+            shown.number(one.share),
+            shown.number(one.specific_agreement),
+            shown.number(one.one_vs_rest),
+            shown.interval(one.interval.low, one.interval.high) if one.interval else "",
+            "*" if starred else "",
+        )
+        for one, starred in zip(listed, rare, strict=True)
+    ]
+    headings = ("Category", "Share", "Specific", "One-vs-rest", interval_name, "")
+    shown_columns = [place for place in range(6) if place < 4 or any(row[place] for row in rows)]
+    more = _more(len(question.categories) - len(listed), "category", "categories")
+    notes = [more] if more else []
+    if any(rare):
+        notes.append("* so rare that its own coefficient means little (under five agreements on it are due by chance).")
+    return Grid(
+        [headings[place] for place in shown_columns],
+        [[row[place] for place in shown_columns] for row in rows],
+        [1, 2, 3, 4] if 4 in shown_columns else [1, 2, 3],
+    ), notes
 
 
 def _listed_categories(question: QuestionReport) -> list[CategoryFinding]:
@@ -373,24 +471,37 @@ def _more(n: int, one: str, many: str) -> str:
     return f"and {shown.counted(n, one, many)} more, less common" if n > 0 else ""
 
 
-def _differing(a: Any, b: Any, kind: str) -> tuple[str, str]:
-    """Two answers as people read them; of two sets what only one of them holds."""
-    if isinstance(a, tuple) and isinstance(b, tuple):
-        a, b = tuple(one for one in a if one not in b), tuple(one for one in b if one not in a)
-    return shown.label(a, kind), shown.label(b, kind)
+def _listed_pairs(question: QuestionReport) -> Sequence[PairFinding]:
+    """What was confused with what, commonest first; pairs of sets by what only one of the two holds."""
+    if findings.measures(question):
+        return ()
+    if question.distance not in SET_DISTANCES:
+        return question.pairs
+    counts: Counter[tuple[Any, Any]] = Counter()
+    for pair in question.pairs:
+        a, b = findings.differing(pair.a, pair.b)
+        counts[(b, a) if (not a, a) > (not b, b) else (a, b)] += pair.n
+    whole = sum(counts.values())
+    return [PairFinding(a, b, n, n / whole) for (a, b), n in counts.most_common()]
 
 
-def _pairs_sentence(question: QuestionReport, disagreements: int) -> str:
+def _pair_row(pair: PairFinding, kind: str) -> PairRow:
+    return PairRow(shown.label(pair.a, kind), shown.label(pair.b, kind), shown.count(pair.n), shown.percent(pair.share))
+
+
+def _pairs_sentence(question: QuestionReport, disagreements: int, kinds: int) -> str:
     if not disagreements:
         return ""
     many = shown.counted(disagreements, "disagreeing pair of ratings", "disagreeing pairs of ratings")
-    if len(question.pairs) < 3:
+    if len(question.pairs) < 3 or findings.measures(question):
         return f"{many}."
     first = sum(pair.n for pair in question.pairs[:2]) / disagreements
-    rest = max(len(question.pairs) - MOST_PAIRS, 0)
+    rest = max(kinds - MOST_PAIRS, 0)
     further = f" {shown.counted(rest, 'rarer pair is', 'rarer pairs are')} not listed." if rest else ""
     if question.distance in SET_DISTANCES:
         return f"{many}; below stands what only one of the two sets holds.{further}"
+    if question.diagnosis is not None and question.diagnosis.mend is not None:  # which has said the share already
+        return f"{many}.{further}"
     return f"{many}; the two commonest pairs of categories hold {shown.percent(first)} of them.{further}"
 
 
@@ -465,7 +576,7 @@ def _numbers_hint(question: QuestionReport) -> str:
 
 
 def _warnings(question: QuestionReport, context: Context) -> list[str]:
-    warnings = []
+    warnings = [NOTES[code] for code in question.notes if code in NOTES]
     alpha = question.alpha
     if "low_variation" in question.notes:
         few = shown.counted(question.outside_commonest, "rating lies", "ratings lie")
@@ -479,6 +590,11 @@ def _warnings(question: QuestionReport, context: Context) -> list[str]:
         warnings.append(
             "At most one task holds a disagreement. For the interval one conflict between the two commonest categories "
             "was added before resampling, which would else find no doubt at all."
+        )
+    if alpha.interval and alpha.interval.added_agreement:
+        warnings.append(
+            "No task agrees on any category but the commonest. For the interval one that agrees on the second commonest"
+            " was added, which would else find too little doubt."
         )
     if alpha.expected_error is not None:
         warnings.append(
@@ -565,7 +681,7 @@ def _bounds_name(gate: GateDecision, report: AgreementReport) -> str:
     return _interval_name(report) if gate.rule.rule == "point" else "One-sided bounds"
 
 
-def _method(report: AgreementReport) -> list[str]:
+def _method(report: AgreementReport, context: Context) -> list[str]:
     """How the numbers were made, for whoever wants to make them again."""
     method = [
         "Krippendorff's alpha over all units with two ratings or more, unequal numbers of ratings as they come.",
@@ -578,11 +694,13 @@ def _method(report: AgreementReport) -> list[str]:
     ]
     method.append(
         "Specific agreement of a category: where one rater says it, how often another rater of the unit does. "
-        "One against the rest: nominal alpha of that category or not."
+        "One-vs-rest: nominal alpha of that category or not."
     )
     below = f"{report.share_below:g}"
     method.append(
         f"A unit is a conflict when its commonest answer is tied or has a share under {below} "
         f"(numbers and ordered labels: when its agreement is under {below})."
     )
+    if context.scale is not None and report.gate is None:
+        method.append(f"Reading scale: {SCALES[context.scale].source}. It names a value and decides nothing.")
     return method

@@ -14,7 +14,10 @@ from pathlib import Path
 import pytest
 
 from connector import cli
+from connector.output import text
+from connector.output.view import Context
 from tests.unit.cli.exports import export, task
+from tests.unit.output.reports import mixed_report
 
 Runner = Callable[..., "subprocess.CompletedProcess[str]"]
 ROOT = Path(__file__).parents[3]
@@ -131,6 +134,40 @@ def test_over_one_percent_malformed_prints_and_is_5_and_the_gate_is_3(run: Runne
     assert run("agreement", "fine.json").returncode == 0, "one in 151 is under 1%"
 
 
+def test_ls_01_an_export_that_holds_fewer_annotations_than_it_declares_never_passes(
+    run: Runner, tmp_path: Path
+) -> None:
+    """An export that leaves out the annotations of a role keeps the counters: the rest agrees perfectly, and alone."""
+    whole = agreeing(10)
+    export(tmp_path / "whole.json", whole)
+    assert run("gate", "whole.json", "--first", "10").returncode == 0
+    for short in (1, 10):
+        tasks = agreeing(10)
+        for one in tasks[:short]:
+            one["total_annotations"] = 3
+        export(tmp_path / "short.json", tasks)
+        done = run("gate", "short.json", "--first", "10", "--format", "json")
+        assert done.returncode == 3
+        gate = json.loads(done.stdout)["gate"]
+        assert gate["verdict"] == "UNDECIDED"
+        assert "incomplete" in gate["reasons"]
+        said = run("gate", "short.json", "--first", "10")
+        assert said.returncode == 3
+        assert "fewer annotations than they declare" in said.stdout
+        _no_traceback_no_token(said)
+    assert run("gate", "short.json", "whole.json", "--first", "10").returncode == 3, "the whole one does not mend it"
+    assert run("agreement", "short.json").returncode == 0, "a report is no verdict"
+
+
+def test_ls_01_skipped_annotations_and_drafts_are_no_shortfall(run: Runner, tmp_path: Path) -> None:
+    tasks = agreeing(10)
+    for one in tasks:
+        skipped = {**one["annotations"][0], "id": one["id"] * 100 + 50, "completed_by": 3, "was_cancelled": True}  # type: ignore[index,operator]
+        one.update(annotations=[*one["annotations"], skipped], cancelled_annotations=1)  # type: ignore[misc]
+    export(tmp_path / "skipped.json", tasks)
+    assert run("gate", "skipped.json", "--first", "10").returncode == 0
+
+
 def test_a_dead_server_is_4_and_says_to_try_again(run: Runner, tmp_path: Path) -> None:
     (tmp_path / "config.yaml").write_text(
         "tool: label_studio\nurl: http://127.0.0.1:9\napi_key: ${LABEL_STUDIO_API_KEY}\nproject: 1\n"
@@ -201,6 +238,26 @@ def test_an_output_file_is_written_whole_or_not_at_all(run: Runner, tmp_path: Pa
     assert (tmp_path / "report.html").read_text(encoding="utf-8").startswith("<!doctype html>")
     assert run("agreement", "good.json", "-o", "no/such/folder.txt").returncode == 2
     assert sorted(file.name for file in tmp_path.iterdir()) == ["good.json", "report.html"]
+
+
+def test_a_reading_scale_is_asked_for_by_name_and_a_gate_has_none(run: Runner, tmp_path: Path) -> None:
+    export(tmp_path / "good.json", agreeing(10))
+    done = run("agreement", "good.json", "--scale", "landis_koch")
+    assert "Read by Landis and Koch: almost perfect" in done.stdout
+    assert "Read by" not in run("agreement", "good.json").stdout
+    unknown = run("agreement", "good.json", "--scale", "landis")
+    assert unknown.returncode == 2
+    assert "Did you mean landis_koch?" in unknown.stderr
+    assert run("gate", "good.json", "--scale", "landis_koch").returncode == 2
+
+
+def test_the_stored_report_read_by_a_scale_leaves_its_verdict_out() -> None:
+    report, context = cli._read_by("daily", mixed_report(), Context(notes=["mine"]), 0.7)
+    seen = text.render(report, context)
+    assert "Read by the daily bands: release" in seen
+    assert "Gate:" not in seen
+    assert "The gate's verdict is left out beside a reading scale" in seen
+    assert "mine" in seen
 
 
 def test_help_comes_fast_and_shows_an_example(run: Runner) -> None:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import numpy as np
+
 from connector.agreement.gate import GateRule, decide
 from connector.agreement.ratings import Ratings
 from connector.agreement.report import AgreementReport, QuestionRatings, assess
@@ -19,7 +23,7 @@ HOSTILE = (
 )
 
 
-def ratings_of(values: list[list[object]]) -> Ratings:
+def ratings_of(values: Sequence[Sequence[object]]) -> Ratings:
     """Ratings of units 1, 2, ... by raters r1, r2, ..."""
     return Ratings.from_wide(
         values,
@@ -74,3 +78,25 @@ def hostile_context() -> Context:
         unit_link=lambda unit: f"javascript:alert(1)//{unit}",
         next_command=HOSTILE[2],
     )
+
+
+def hostile_raters_report() -> AgreementReport:
+    """A diagnosis with something in every part, of labels, units and raters that are hostile; no gate."""
+    labels = (HOSTILE[0], HOSTILE[5], HOSTILE[6], HOSTILE[7])
+    rows, gold = [], {}
+    for u in range(120):
+        right = labels[u % 4]
+        gold[f"{HOSTILE[u % 8]}{u}"] = right
+        for r in range(3):
+            said = labels[(u % 4) ^ 1] if (u + r) % 3 == 0 and u % 2 else right
+            rows.append((f"{HOSTILE[u % 8]}{u}", HOSTILE[(u + r) % 8], said))
+    units, ids, values = zip(*rows, strict=True)
+    question = QuestionRatings(
+        HOSTILE[7],
+        "choice",
+        Ratings.from_long(units, ids, values),
+        gold=gold,
+        lead_times=np.linspace(1.0, 90.0, len(rows), dtype=np.float64),
+        repeats=rows[:40],
+    )
+    return assess([question], threshold=0.95)

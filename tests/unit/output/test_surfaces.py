@@ -88,6 +88,9 @@ def test_every_surface_shows_the_numbers_of_the_json(surface: str) -> None:
     threshold = body["gate"]["threshold"]
     for question in body["questions"].values():
         for name, found in question["coefficients"].items():
+            if found["value"] is None and name != "krippendorff_alpha":
+                assert shown.FAMILIES.get(name, shown.coefficient(name)) in seen
+                continue
             line = f"{shown.coefficient(name)} {shown.number(found['value'], threshold)}"
             assert line in seen
             assert (shown.interval(found["low"], found["high"], threshold) or shown.NOTHING) in seen
@@ -446,23 +449,24 @@ def test_the_unit_by_rater_table_reads_back_as_it_was() -> None:
     assert stream.getvalue() == "unit,question,r1,r2\n1,a,x,y\n1,b,z,\n2,b,w,w\n"
 
 
-def test_conflicts_are_the_worst_units_and_name_nobody() -> None:
+def test_conflicts_are_the_worst_units_and_do_not_say_who_said_what() -> None:
     report = mixed_report()
     units = report.questions["stars"].units
     seen = view(report, CONTEXT).questions[0]
     lowest = sorted(one for one in units.agreement if one is not None)[:10]
     assert [row.agreement for row in seen.conflicts] == [shown.number(one) for one in lowest]
     assert all(row.link == f"https://label.example.org/projects/7/data?task={row.unit}" for row in seen.conflicts)
-    assert not re.search(r"\br[123]\b", text.render(report, CONTEXT))
+    assert not re.search(r"\br[123]\b", " ".join(row.votes for row in seen.conflicts))
 
 
 def test_many_categories_are_listed_by_share_and_the_rest_counted() -> None:
     rows: list[list[object]] = [[f"c{u % 30}", f"c{(u * 7) % 30}"] for u in range(200)]
     report = assess(ratings_of(rows))
     seen = view(report).questions[0]
-    assert len(seen.categories) == 20
-    assert seen.categories_more == "and 10 categories more, less common"
-    shares = [float(row.share) for row in seen.categories]
+    assert seen.categories is not None
+    assert len(seen.categories.rows) == 20
+    assert seen.categories_notes[0] == "and 10 categories more, less common"
+    shares = [float(row[1]) for row in seen.categories.rows]
     assert shares == sorted(shares, reverse=True)
 
 
