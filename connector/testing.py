@@ -1,5 +1,7 @@
 """The contract of an annotation tool as tests: a new tool's author subclasses `ToolContract` and gets every test.
 
+`ReadingContract` is the part of it that holds for a source of files too.
+
     from connector.testing import ToolContract
 
     class TestMyTool(ToolContract):
@@ -18,12 +20,21 @@ import logging
 import traceback
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import pytest
 
-from connector.annotations.model import Unit
-from connector.errors import ConnectorError, DataNotTrusted, FixAccess, RetryLater, ToolTrouble, UnexpectedAnswer
+from connector.annotations.collect import Collector, Table
+from connector.annotations.model import Schema, Unit
+from connector.errors import (
+    ConnectorError,
+    DataNotTrusted,
+    FixAccess,
+    RetryLater,
+    SkippedTask,
+    ToolTrouble,
+    UnexpectedAnswer,
+)
 from connector.tools.base import (
     ClearFields,
     Cursor,
@@ -60,22 +71,56 @@ STATUS, ORDER = "iaa_status", "iaa_agreement"
 VIEW = PutView("Conflicts", STATUS, "conflict", ORDER, (ORDER, "iaa_majority", STATUS))
 
 
-class World(Protocol):
+class Reading(NamedTuple):
+    """All that a source gave in one go, from its first unit to its last."""
+
+    units: list[Unit]
+    skipped: list[SkippedTask]
+    schema: Schema
+
+    def table(self) -> Table:
+        """The table that is measured."""
+        collector = Collector(self.schema)
+        for unit in self.units:
+            collector.add(unit)
+        for skipped in self.skipped:
+            collector.skip(skipped)
+        return collector.table()
+
+
+class ReadingWorld(Protocol):
+    """A source with a few units that several raters have rated."""
+
+    faults: Collection[str]
+    """Which of "malformed" and "reordered" this source can be made to do."""
+
+    def annotations(self) -> Mapping[str, int]:
+        """Unit id -> number of annotations that reading must bring."""
+
+    def add_unrated(self) -> str:
+        """Add a unit that nobody has rated; gives its id."""
+
+    def malformed(self) -> AbstractContextManager[str]:
+        """Let the source hold one entry that cannot be read while inside; gives its unit's id, or its place where the
+        entry names no unit."""
+
+    def reordered(self) -> AbstractContextManager[None]:
+        """Let the source give the same content in another order while inside."""
+
+
+class World(ReadingWorld, Protocol):
     """A running tool with a project of at least 7 units, read 3 a page, every unit with two raters' annotations."""
 
     secrets: Sequence[str]
     """Texts that must never appear in a message, a log or a traceback."""
     faults: Collection[str]
-    """Those of `FAULTS`, and "restart", that `fault` can make."""
+    """Those of `FAULTS`, "restart", "malformed" and "reordered", that this world can make."""
 
     def tool(self) -> Tool:
         """A fresh tool on the project; it gives a vanished server at least as long to return as "restart" takes."""
 
     def requests(self, tool: Tool) -> int:
         """How many questions this tool has put to the server so far (renewing a token aside)."""
-
-    def annotations(self) -> Mapping[str, int]:
-        """Unit id -> number of annotations that a pull must bring."""
 
     def change(self, unit: str) -> None:
         """Change the answer of one annotation, as its rater does."""
@@ -99,13 +144,103 @@ class World(Protocol):
         """Make every call fail in this way while inside; "restart" takes the server away once, in mid-pull."""
 
 
-class ToolContract:
+class ReadingContract:
+    """What holds for every source, a tool or files. Override `world` and `read`."""
+
+    @pytest.fixture
+    def world(self) -> Iterator[ReadingWorld]:
+        """The source."""
+        raise NotImplementedError("override the fixture `world`")
+
+    @pytest.fixture
+    def read(self, world: ReadingWorld) -> Callable[[], Reading]:
+        """Reads the whole source anew each time it is called."""
+        raise NotImplementedError("override the fixture `read`")
+
+    def test_every_unit_comes_once_with_every_annotation(
+        self, world: ReadingWorld, read: Callable[[], Reading]
+    ) -> None:
+        """No unit twice, none without its annotations, nothing left out."""
+        reading = read()
+        assert {unit.id: len(unit.annotations) for unit in reading.units} == dict(world.annotations())
+        assert len(reading.units) == len(world.annotations())
+        assert not reading.skipped
+
+    def test_ids_are_text(self, read: Callable[[], Reading]) -> None:
+        """From the edge inwards 1 and "1" are one."""
+        units = read().units
+        texts = [text for unit in units for one in unit.annotations for text in (unit.id, one.id, one.rater)]
+        assert texts
+        assert all(type(text) is str and text for text in texts)
+
+    def test_annotations_of_a_unit_have_ids_of_their_own(self, read: Callable[[], Reading]) -> None:
+        """Else one would take the other's place in the store."""
+        for unit in read().units:
+            assert len({one.id for one in unit.annotations}) == len(unit.annotations)
+
+    def test_the_annotations_are_rated(self, world: ReadingWorld, read: Callable[[], Reading]) -> None:
+        """The schema reads an answer out of every unit."""
+        reading = read()
+        table = reading.table()
+        rated = {unit for one in table.questions.values() for unit, _ in _ratings(one.ratings)}
+        assert rated == set(world.annotations())
+        assert set(table.questions) <= set(reading.schema.questions)
+
+    def test_a_unit_that_nobody_rated_is_kept(self, world: ReadingWorld, read: Callable[[], Reading]) -> None:
+        """It counts as a unit and has no rating."""
+        before = read().table()
+        new = world.add_unrated()
+        after = read().table()
+        assert sorted(after.unit_ids) == sorted([*before.unit_ids, new])
+        assert _numbers(after)[0] == _numbers(before)[0]
+
+    def test_a_malformed_entry_is_left_out_and_named(self, world: ReadingWorld, read: Callable[[], Reading]) -> None:
+        """With the reason; everything else comes."""
+        _can(world, "malformed")
+        there = dict(world.annotations())
+        with world.malformed() as name:
+            reading = read()
+        assert [one.unit for one in reading.skipped] == [name]
+        assert len(reading.skipped[0].reason) > 5
+        there.pop(name, None)
+        assert {unit.id: len(unit.annotations) for unit in reading.units} == there
+
+    def test_reading_twice_gives_the_same(self, world: ReadingWorld, read: Callable[[], Reading]) -> None:
+        """Nothing is used up, nothing depends on a clock."""
+        assert world.annotations()
+        first, second = read(), read()
+        assert first.units == second.units
+        assert _numbers(first.table()) == _numbers(second.table())
+
+    def test_the_order_does_not_matter(self, world: ReadingWorld, read: Callable[[], Reading]) -> None:
+        """Which annotation counts is told by its time, never by its place."""
+        _can(world, "reordered")
+        before = read().table()
+        with world.reordered():
+            after = read().table()
+        assert _numbers(after) == _numbers(before)
+
+
+class ToolContract(ReadingContract):
     """What holds for every tool. Override `world`."""
 
     @pytest.fixture
     def world(self) -> Iterator[World]:
         """The running tool."""
         raise NotImplementedError("override the fixture `world`")
+
+    @pytest.fixture
+    def read(self, world: World) -> Callable[[], Reading]:
+        """A pull by a tool that remembers nothing."""
+
+        def read() -> Reading:
+            tool = world.tool()
+            schema = tool.open().schema
+            pages = list(tool.pull())
+            tool.close()
+            return Reading(_units(iter(pages)), [one for page in pages for one in page.skipped], schema)
+
+        return read
 
     @pytest.fixture
     def tool(self, world: World) -> Iterator[Tool]:
@@ -130,22 +265,16 @@ class ToolContract:
         assert not any(secret in repr(project) for secret in world.secrets)
         assert project.source == world.tool().open().source
 
-    def test_a_pull_gives_every_unit_once_with_every_annotation(self, world: World, tool: Tool) -> None:
-        """Several pages, no unit twice, none without its annotations; ids are text."""
+    def test_a_pull_comes_by_pages_that_know_how_many_units_there_are(self, world: World, tool: Tool) -> None:
+        """Several pages; each says the same total."""
         pages = list(tool.pull())
-        units = [unit for page in pages for unit in page.units]
         assert len(pages) > 1
-        assert {unit.id: len(unit.annotations) for unit in units} == world.annotations()
-        assert len(units) == len(world.annotations())
-        texts = [text for unit in units for one in unit.annotations for text in (unit.id, one.id, one.rater)]
-        assert all(isinstance(text, str) for text in texts)
-        assert all(page.total == len(units) for page in pages)
-        assert not any(page.skipped for page in pages)
+        assert {page.total for page in pages} == {len(world.annotations())}
 
-    def test_annotations_of_one_unit_are_told_apart(self, tool: Tool) -> None:
-        """Two raters, two annotation ids."""
+    def test_the_raters_of_one_unit_are_told_apart(self, tool: Tool) -> None:
+        """Two raters, two annotations."""
         for unit in _units(tool.pull()):
-            assert len({one.id for one in unit.annotations}) == len({one.rater for one in unit.annotations}) == 2
+            assert len({one.rater for one in unit.annotations}) == 2
 
     def test_nothing_changed_costs_one_request(self, world: World, tool: Tool) -> None:
         """And gives no unit."""
@@ -387,9 +516,25 @@ def _caught_up(
     return cursor, now, found
 
 
-def _can(world: World, fault: str) -> None:
+def _ratings(ratings: Any) -> dict[tuple[str, str], Any]:
+    """(unit, rater) -> value"""
+    return {
+        (str(ratings.unit_ids[unit]), str(ratings.rater_ids[rater])): ratings.codebook.categories[value]
+        for unit, rater, value in zip(
+            ratings.units.tolist(), ratings.raters.tolist(), ratings.values.tolist(), strict=True
+        )
+    }
+
+
+def _numbers(table: Table) -> tuple[Any, ...]:
+    """All that numbers are made of, the ratings first."""
+    rated = {name: _ratings(one.ratings) for name, one in table.questions.items()}
+    return rated, list(table.unit_ids), dict(table.left_out), table.n_annotations
+
+
+def _can(world: ReadingWorld, fault: str) -> None:
     if fault not in world.faults:
-        pytest.skip(f"this world cannot make the fault {fault!r}")
+        pytest.skip(f"this world cannot make this fault: {fault}")
 
 
 def _failure(act: Callable[[], Any]) -> ConnectorError:

@@ -46,6 +46,8 @@ CREATE TABLE run (
 ) STRICT;
 """
 
+_OF_FIELDS = "(item GLOB 'field:*' OR item GLOB 'foreign:*' OR item GLOB 'intent:*')"
+
 
 class StoredSource(NamedTuple):
     """What is remembered of one source: its settings text, how far the pulls came, and when the last full one
@@ -340,15 +342,28 @@ class Store:
         )
 
     def put_fields(self, source: str, unit: str, values: Mapping[str, Any]) -> None:
-        """Let the ledger hold exactly these `field:` and `foreign:` items for `unit`, as read back from the tool."""
-        self._db.execute(
-            "DELETE FROM ledger WHERE source = ? AND unit = ? AND (item GLOB 'field:*' OR item GLOB 'foreign:*')",
-            (source, unit),
-        )
+        """Let the ledger hold exactly these items of fields for `unit`, as read back from the tool."""
+        self._db.execute(f"DELETE FROM ledger WHERE source = ? AND unit = ? AND {_OF_FIELDS}", (source, unit))  # noqa: S608
         self._db.executemany(
             "INSERT INTO ledger VALUES (?, ?, ?, ?)",
             [(source, item, unit, _dump(value)) for item, value in values.items()],
         )
+
+    def items_of(self, source: str, unit: str) -> list[str]:
+        """The ledger's items of one unit."""
+        return [
+            item
+            for (item,) in self._db.execute("SELECT item FROM ledger WHERE source = ? AND unit = ?", (source, unit))
+        ]
+
+    def data_of(self, source: str, unit: str) -> dict[str, Any]:
+        """A stored unit's own content, empty where it is not stored."""
+        row = self._db.execute("SELECT data FROM unit WHERE source = ? AND unit = ?", (source, unit)).fetchone()
+        return {} if row is None else dict(json.loads(row[0]))
+
+    def put_data(self, source: str, unit: str, data: Mapping[str, Any]) -> None:
+        """Replace a stored unit's own content."""
+        self._db.execute("UPDATE unit SET data = ? WHERE source = ? AND unit = ?", (_dump(dict(data)), source, unit))
 
     def strike(self, source: str, item: str, units: Iterable[str]) -> None:
         """Take out of the ledger what is confirmed as gone."""

@@ -125,7 +125,8 @@ class RemoveSummary:
 
 @dataclass(frozen=True, slots=True)
 class RemoveReview:
-    """Delete the review project or dataset that we made."""
+    """Delete the review project or dataset that we made; of one that the owner made, or that holds tasks of others,
+    only our tasks that nobody has worked on."""
 
     remote: str
 
@@ -154,8 +155,10 @@ class Receipt:
 
     `written` are the units it is confirmed for (for view, summary and reset: empty). `missing` are units that no longer
     exist in the tool: not a failure. `remote` maps what was made ("view", "view_link", "default_view",
-    "review_project", or a unit's id for review tasks) to the tool's id. `failed` is why the rest did not arrive, None
-    when all did.
+    "review_project", "review_title" where it had to differ from the one asked for, or a unit's id for review tasks) to
+    the tool's id. Of a review project that stays after RemoveReview it names the id ("kept_project") and counts our
+    tasks with work in them ("kept") and the tasks of others ("kept_others"). `failed` is why the rest did not arrive,
+    None when all did.
     """
 
     written: tuple[str, ...] = ()
@@ -221,6 +224,10 @@ class Tool(Protocol):
 
     def review_tasks(self, remote: str) -> Mapping[str, str]:
         """The units that have a review task in the review project `remote`, with the task's id."""
+
+    def rater_names(self) -> Mapping[str, str]:
+        """What people call the raters: id -> name, or e-mail where there is no name; untrusted. Nobody else sees them
+        unless the settings ask for it."""
 
     def inspect(self) -> list[Finding]:
         """What only this tool can tell before a run (rights, collection settings), for `connector check`."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 import json
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +13,7 @@ from connector.annotations.model import Schema, Unit
 from connector.errors import DataNotTrusted, FixConfiguration, SkippedTask
 from connector.tools.label_studio.export import read_export
 from connector.tools.label_studio.inferred import InferredSchema
-from connector.tools.tables.read import REQUIRED, delimiter_of, read_rows
+from connector.tools.tables.read import REQUIRED, delimiter_of, header_cells, read_rows
 from connector.tools.tables.units import TableSchema, units_of
 
 Form = Literal["label_studio", "csv", "jsonl", "parquet"]
@@ -83,7 +83,7 @@ def form_of(path: Path, columns: Mapping[str, str] | None = None) -> Form:
     if text.startswith("["):
         return _array_form(text, path)
     if text.startswith("{"):
-        return _object_form(text, path)
+        return _object_form(text, path, columns or {})
     return _text_form(text, path, columns or {})
 
 
@@ -132,14 +132,18 @@ _TELLING = (
 )
 
 
-def _object_form(text: str, path: Path) -> Form:
-    first = text.split("\n", 1)[0].strip()
-    keys = _keys(first)
+def _object_form(text: str, path: Path, columns: Mapping[str, str]) -> Form:
+    first, _, rest = text.partition("\n")
+    keys = _keys(first.strip())
     if keys is None:
         keys = {key for key in _TELLING if f'"{key}"' in text}
     else:
         _refuse_argilla(keys, path)
         if not keys & {"annotations", "completions"}:
+            if not rest.strip() and not keys & {columns.get(role, role) for role in REQUIRED}:
+                raise FixConfiguration(
+                    f"{path} is a single JSON object, neither an export nor a row of a long table.", _KNOWN
+                )
             return "jsonl"
     _refuse_argilla(keys, path)
     if keys & {"annotations", "completions"}:
@@ -153,10 +157,9 @@ def _refuse_argilla(keys: Collection[str], path: Path) -> None:
 
 
 def _text_form(text: str, path: Path, columns: Mapping[str, str]) -> Form:
-    header = text.split("\n", 1)[0]
+    header = re.split(r"[\r\n]", text, maxsplit=1)[0]
     wanted = [columns.get(role, role) for role in REQUIRED]
-    delimiter = delimiter_of(header, wanted)
-    cells = {cell.strip() for cell in next(csv.reader([header.rstrip("\r")], delimiter=delimiter), [])}
+    cells = header_cells(header, delimiter_of(header, wanted))
     if set(wanted) <= cells:
         return "csv"
     if {"annotation_id", "annotator"} <= cells:

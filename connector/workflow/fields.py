@@ -46,27 +46,37 @@ def field_names(questions: Iterable[str], *, prefix: str, scores: bool, majority
     return (*(prefix + kind for kind in bare), *(prefix + kind + end for end in ends for kind in kinds))
 
 
-def sort_fields(data: Mapping[str, Any], prefix: str, known: Collection[str] = ()) -> tuple[dict[str, Any], set[str]]:
+def sort_fields(
+    data: Mapping[str, Any], prefix: str, known: Collection[str] | None = None
+) -> tuple[dict[str, Any], set[str]]:
     """Which of a unit's own fields are ours, with their values; and which bear such a name but are a person's.
 
-    A field is ours when its value is one that we would write and it is either in the ledger (`known`) or stands
-    together with a status and a number of ratings, as ours always do. A person's `iaa_status_note` is not.
+    A field is ours when its value is one that we would write and the ledger knows that we wrote it there (`known`).
+    Without a ledger (None) a field is ours when it stands together with a status and a number of ratings, as ours
+    always do. A person's `iaa_status_note` is not.
     """
     pattern = re.compile(rf"{re.escape(prefix)}({'|'.join(KINDS)})((?:_[a-z0-9]+)*)")
     groups: dict[str, dict[str, str]] = defaultdict(dict)
     for key in data:
         if found := pattern.fullmatch(key):
             groups[found[2]][found[1]] = key
+    named = {key for group in groups.values() for key in group.values()}
+    if known is None:
+        ours = _whole(groups, data)
+    else:  # a name of the ledger may begin with an earlier prefix
+        ours = {key: data[key] for key in known if key in data and _ours_by_name(key, data[key])}
+        named |= set(known) & data.keys()
+    return ours, named - ours.keys()
+
+
+def _whole(groups: Mapping[str, Mapping[str, str]], data: Mapping[str, Any]) -> dict[str, Any]:
     likely = {
         end: {kind: key for kind, key in group.items() if _ours(kind, data[key])} for end, group in groups.items()
     }
     whole = {end for end, group in likely.items() if STATUS in group and RATERS in group}
     if whole and STATUS in likely.get("", {}):
         whole.add("")  # with several questions the bare status has no number of its own
-    ours = {key: data[key] for end, group in likely.items() for key in group.values() if end in whole or key in known}
-    ours |= {key: data[key] for key in known if key in data and key not in ours and _ours_by_name(key, data[key])}
-    named = {key for group in groups.values() for key in group.values()}
-    return ours, (named | set(known) & data.keys()) - ours.keys()
+    return {key: data[key] for end in whole for key in likely[end].values()}
 
 
 def _ours(kind: str, value: Any) -> bool:

@@ -7,9 +7,10 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from connector.agreement.gate import Obstacle
 from connector.annotations.collect import Table
 from connector.config import Settings
-from connector.errors import SkippedTask
+from connector.errors import DataNotTrusted, SkippedTask
 from connector.store import Store
 from connector.tools.base import Project, Tool
 from connector.workflow.batch import Batch, Restricted
@@ -39,16 +40,26 @@ def gate(
     """
     started = watch.now()
     project = tool.open()
-    pulled = pull(
-        tool, store, project, tool.name, settings.push.prefix, now=started, full=False, progress=watch.pulling
-    )
+    cut_short: list[Obstacle] = []
+    try:
+        pulled = pull(
+            tool, store, project, tool.name, settings.push.prefix, now=started, full=False, progress=watch.pulling
+        )
+    except DataNotTrusted as error:  # nothing of it was kept: what the store held before is shown, and decides nothing
+        pulled = Pulled(0, 0, False, store.skipped(project.source))
+        cut_short.append(Obstacle("pull_cut_short", f"The pull was cut short: {error.message}"))
     run = store.start_run(project.source, "gate", started)
     skipped = [SkippedTask(unit, reason) for unit, reason in store.skipped(project.source).items()]
     chosen = Restricted([*store.units(project.source), *skipped], batch)
     table = collect(chosen, project.schema, settings)
     data, name = fingerprint(table), _name(batch)
     look = _look(store, project.source, name, data)
-    measured = measure(table, settings, batch=batch.named, look=look, live=True, questions=questions)
+    measured = measure(
+        table, settings, batch=batch.named, look=look, live=True, questions=questions, obstacles=cut_short
+    )
+    if cut_short:  # no look: the batch's data are as they were
+        store.end_run(run, watch.now(), measured.decision.verdict, {"pulled": 0})
+        return Gated(project, pulled, measured, tuple(chosen.outside))
     judged = {**measured.decision.to_json(), "batch": name, "data": data}
     store.end_run(run, watch.now(), measured.decision.verdict, {"pulled": pulled.fetched}, judged)
     return Gated(project, pulled, measured, tuple(chosen.outside))

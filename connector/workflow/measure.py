@@ -96,6 +96,7 @@ def measure(
     look: int = 1,
     live: bool = False,
     questions: Sequence[str] = (),
+    obstacles: Sequence[Obstacle] = (),
 ) -> Measured:
     """Assess a table and decide the gate on it.
 
@@ -106,9 +107,11 @@ def measure(
     live : the table comes from a live pull, whose counters of annotations drift: a shortfall is reported but decides
         nothing.
     questions : only these, all where empty.
+    obstacles : what else keeps the batch from being decided.
     """
     report = report_on(table, settings, questions=questions)
-    decision = decide(report, gate_rule(settings), batch=batch, look=look, incomplete=_obstacles(table, live=live))
+    incomplete = [*obstacles, *_obstacles(table, live=live)]
+    decision = decide(report, gate_rule(settings), batch=batch, look=look, incomplete=incomplete)
     return Measured(table, report.with_gate(decision), decision)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from connector.annotations.model import Unit
@@ -13,13 +13,16 @@ from connector.workflow.fields import sort_fields
 from connector.workflow.writing import (
     FIELD,
     FOREIGN,
+    INTENT,
     REVIEW_PROJECT,
     REVIEW_TASK,
     SUMMARY,
     VIEW,
     Progress,
-    names_written,
+    fields_known,
 )
+
+Known = Callable[[str], Collection[str] | None]
 
 FULL_PULL_EVERY = 24 * 3600.0
 """Seconds between full pulls: deleted tasks, and users deleted since, show in nothing cheaper."""
@@ -86,7 +89,7 @@ def pull(
 def _everything(tool: Tool, store: Store, source: str, prefix: str, progress: Progress) -> tuple[int, Cursor, int]:
     seen: set[str] = set()
     cursor = Cursor()
-    known = names_written(store, source)
+    known = fields_known(store, source)
     for page in tool.pull():
         _keep(store, source, page, prefix, known)
         seen.update(unit.id for unit in page.units)
@@ -95,14 +98,28 @@ def _everything(tool: Tool, store: Store, source: str, prefix: str, progress: Pr
         progress(len(seen), page.total)
     gone = [unit for unit in (*store.known(source), *store.skipped(source)) if unit not in seen]
     store.forget_units(source, gone)
+    _claim(store, source, prefix)
     return len(seen), cursor, len(gone)
+
+
+def _claim(store: Store, source: str, prefix: str) -> None:
+    """Where a person took over one field of a unit its others are ours all the same: the rest of the units say so."""
+    proven = [item.removeprefix(FIELD) for item in store.ledger(source, FIELD)]
+    for unit in {unit for units in store.ledger(source, FOREIGN).values() for unit in units}:
+        if any(item.startswith((FIELD, INTENT)) for item in store.items_of(source, unit)):
+            continue
+        data = store.data_of(source, unit)
+        ours, foreign = sort_fields(data, prefix, proven)
+        store.put_data(source, unit, {key: value for key, value in data.items() if key not in ours})
+        there = {FIELD + name: value for name, value in ours.items()}
+        store.put_fields(source, unit, there | {FOREIGN + name: True for name in foreign})
 
 
 def _changes(
     tool: Tool, store: Store, project: Project, stored: StoredSource, prefix: str, progress: Progress
 ) -> tuple[int, Cursor, int]:
     source, cursor, fetched = project.source, stored.cursor, 0
-    known = names_written(store, source)
+    known = fields_known(store, source)
     for page in tool.pull_changed(stored.cursor, store.known(source)):
         _keep(store, source, page, prefix, known)
         fetched += len(page.units) + len(page.skipped)
@@ -117,9 +134,9 @@ def _changes(
     return fetched, cursor, len(gone)
 
 
-def _keep(store: Store, source: str, page: Page, prefix: str, known: Collection[str]) -> None:
+def _keep(store: Store, source: str, page: Page, prefix: str, known: Known) -> None:
     for unit in page.units:
-        ours, foreign = sort_fields(unit.data, prefix, known)
+        ours, foreign = sort_fields(unit.data, prefix, known(unit.id))
         store.put_unit(source, unit._replace(data=_without(unit, ours)))
         there = {FIELD + name: value for name, value in ours.items()}
         store.put_fields(source, unit.id, there | {FOREIGN + name: True for name in foreign})

@@ -7,14 +7,25 @@ Fields are found in the tool itself, not in the ledger: a lost store leaves noth
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from connector.store import Store
 from connector.tools.base import ClearFields, RemoveReview, RemoveSummary, RemoveView, ResetColumns, Tool, WriteOp
 from connector.workflow.fields import sort_fields
 from connector.workflow.plan import WritePlan, in_steps
-from connector.workflow.writing import DEFAULT_VIEW, REVIEW_PROJECT, Progress, Written, apply_plan, names_written
+from connector.workflow.pulling import Known
+from connector.workflow.writing import (
+    DEFAULT_VIEW,
+    FOREIGN,
+    REVIEW_PROJECT,
+    REVIEW_TASK,
+    VIEW,
+    Progress,
+    Written,
+    apply_plan,
+    fields_known,
+)
 
 UNFINISHED = "removal"
 """In the ledger from the first step of a removal to its end: the columns are still to be reset after a crash."""
@@ -41,10 +52,11 @@ def remove(
     """
     project = tool.open()
     found = tool.find_ours()
-    fields = _fields_in_tool(tool, prefix, names_written(store, project.source), reading)
+    fields = _fields_in_tool(tool, prefix, fields_known(store, project.source), reading)
     operations: list[WriteOp] = []
-    if "view" in found:
-        default = store.ledger(project.source, DEFAULT_VIEW).get(DEFAULT_VIEW, {}).get("")
+    ledger = store.ledger(project.source)
+    default = ledger.get(DEFAULT_VIEW, {}).get("")
+    if VIEW in found or default is not None:
         operations.append(RemoveView(None if default is None else str(default)))
     by_fields: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for unit, names in fields.items():
@@ -52,11 +64,12 @@ def remove(
     operations += in_steps([ClearFields(names, tuple(units)) for names, units in sorted(by_fields.items())])
     if "summary" in found:
         operations.append(RemoveSummary())
-    if review and REVIEW_PROJECT in found:
-        operations.append(RemoveReview(found[REVIEW_PROJECT]))
-    if fields or names_written(store, project.source) or UNFINISHED in store.ledger(project.source, UNFINISHED):
+    review_project = found.get(REVIEW_PROJECT) or ledger.get(REVIEW_PROJECT, {}).get("")
+    if review and review_project is not None:
+        operations.append(RemoveReview(review_project))
+    if fields or any(not item.startswith(FOREIGN) and item not in {REVIEW_PROJECT, REVIEW_TASK} for item in ledger):
         operations.append(ResetColumns())
-    kept = None if review else found.get(REVIEW_PROJECT)
+    kept = None if review else review_project
     plan = WritePlan(tuple(operations))
     lines = plan.lines()
     if dry_run:
@@ -67,14 +80,12 @@ def remove(
     return Removal(plan, lines, written, kept)
 
 
-def _fields_in_tool(
-    tool: Tool, prefix: str, known: Collection[str], progress: Progress
-) -> Mapping[str, tuple[str, ...]]:
+def _fields_in_tool(tool: Tool, prefix: str, known: Known, progress: Progress) -> Mapping[str, tuple[str, ...]]:
     fields: dict[str, tuple[str, ...]] = {}
     done = 0
     for page in tool.pull():
         for unit in page.units:
-            if names := tuple(sorted(sort_fields(unit.data, prefix, known)[0])):
+            if names := tuple(sorted(sort_fields(unit.data, prefix, known(unit.id))[0])):
                 fields[unit.id] = names
         done += len(page.units)
         progress(done, page.total)

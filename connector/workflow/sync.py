@@ -19,6 +19,7 @@ from connector.workflow.writing import (
     DEFAULT_VIEW,
     FIELD,
     FOREIGN,
+    INTENT,
     REVIEW_PROJECT,
     REVIEW_TASK,
     SUMMARY,
@@ -27,7 +28,6 @@ from connector.workflow.writing import (
     Progress,
     Written,
     apply_plan,
-    names_written,
     view_value,
 )
 
@@ -144,7 +144,7 @@ def plan_writes(tool: Tool, store: Store, project: Project, settings: Settings, 
             scores=push.scores,
             majority=push.majority == "complete",
         )
-        desired = _spare(desired, store, project.source, ledger)
+        desired = _spare(desired, ledger)
         held = {item.removeprefix(FIELD): values for item, values in ledger.items() if item.startswith(FIELD)}
         operations += in_steps(plan_fields(desired, held))
     if can.view:
@@ -160,19 +160,16 @@ def plan_writes(tool: Tool, store: Store, project: Project, settings: Settings, 
     return WritePlan(tuple(operations))
 
 
-def _spare(
-    desired: Fields, store: Store, source: str, ledger: Mapping[str, Mapping[str, object]]
-) -> dict[str, dict[str, str | float]]:
+def _spare(desired: Fields, ledger: Mapping[str, Mapping[str, object]]) -> dict[str, dict[str, str | float]]:
     """The desired values without those that would overwrite a person's."""
     foreign = {field: ledger.get(FOREIGN + field, {}) for field in desired}
-    if not names_written(store, source):
-        for field, units in foreign.items():
-            if units:
-                raise FixConfiguration(
-                    f"{len(units):,} tasks already hold a field '{field}' that this program did not write"
-                    f" (such as task {next(iter(units))}).",
-                    "Nothing was written. Set another `push.prefix`.",
-                )
+    for field, units in foreign.items():
+        if units and not ledger.get(FIELD + field) and not ledger.get(INTENT + field):
+            raise FixConfiguration(
+                f"{len(units):,} tasks already hold a field '{field}' that this program did not write"
+                f" (such as task {next(iter(units))}).",
+                "Nothing was written. Set another `push.prefix`.",
+            )
     return {
         field: {unit: value for unit, value in values.items() if unit not in foreign[field]}
         for field, values in desired.items()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
 from connector.errors import ToolTrouble, WritesFailed
@@ -22,11 +22,10 @@ from connector.tools.base import (
 from connector.workflow.plan import WritePlan
 
 FIELD = "field:"
+INTENT = "intent:"
+"""A value about to be written: entered before the call, so that a crash leaves no doubt whose it is."""
 FOREIGN = "foreign:"
 """A field of our name that holds a person's value."""
-NAMES = "names"
-"""The names of all fields that were ever to be written: entered before the first write, so that a crash leaves no doubt
-whose they are."""
 VIEW = "view"
 SUMMARY = "summary"
 REVIEW_TASK = "review_task"
@@ -49,9 +48,16 @@ class Written:
     remote: dict[str, str] = field(default_factory=dict)
 
 
-def names_written(store: Store, source: str) -> tuple[str, ...]:
-    """The names of the fields that we ever wrote, or were about to."""
-    return tuple(store.ledger(source, NAMES).get(NAMES, {}).get("", ()))
+def fields_known(store: Store, source: str) -> Callable[[str], Collection[str] | None]:
+    """Unit -> the fields that the ledger says we wrote, or were about to; None for all where there is no ledger."""
+    if not (store.ledger(source, FIELD) or store.ledger(source, INTENT)):
+        return lambda unit: None  # noqa: ARG005 - nothing is known of any unit
+
+    def known(unit: str) -> Collection[str]:
+        items = store.items_of(source, unit)
+        return {item.partition(":")[2] for item in items if item.startswith((FIELD, INTENT))}
+
+    return known
 
 
 def apply_plan(tool: Tool, store: Store, source: str, plan: WritePlan, progress: Progress) -> Written:
@@ -62,13 +68,13 @@ def apply_plan(tool: Tool, store: Store, source: str, plan: WritePlan, progress:
     WritesFailed : some operations did not arrive; the ledger holds those that did.
     """
     written = Written()
-    names = {op.field for op in plan.operations if isinstance(op, SetField)}
-    if not names <= set(names_written(store, source)):
-        store.record(source, NAMES, {"": sorted(names.union(names_written(store, source)))})
     failures: list[str] = []
     total = sum(_size(op) for op in plan.operations)
     done = 0
     for op in plan.operations:
+        if isinstance(op, SetField):
+            with store.transaction():
+                store.record(source, INTENT + op.field, dict.fromkeys(op.units, op.value))
         try:
             receipt = tool.apply(op)
         except ToolTrouble as error:
@@ -102,10 +108,12 @@ def _enter(store: Store, source: str, op: WriteOp, receipt: Receipt, written: Wr
     match op:
         case SetField(field=name, value=value):
             store.record(source, FIELD + name, dict.fromkeys(receipt.written, value))
+            store.strike(source, INTENT + name, receipt.written)
             written.values += len(receipt.written)
         case ClearFields(fields=names):
             for name in names:
                 store.strike(source, FIELD + name, receipt.written)
+                store.strike(source, INTENT + name, receipt.written)
             written.cleared += len(receipt.written)
         case PutReviewTasks():
             tasks = {unit: remote for unit, remote in receipt.remote.items() if unit in set(receipt.written)}

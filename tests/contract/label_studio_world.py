@@ -74,6 +74,12 @@ class LabelStudioWorld:
     def add(self) -> str:
         return str(self._import(1)[0])
 
+    def add_unrated(self) -> str:
+        made = self.api(
+            "POST", f"/api/projects/{self.project}/import?return_task_ids=true", [{"data": {"text": "new"}}]
+        )
+        return str(made["task_ids"][0])
+
     def delete(self, unit: str) -> None:
         self.api("DELETE", f"/api/tasks/{unit}/")
 
@@ -98,6 +104,12 @@ class LabelStudioWorld:
 
     def fault(self, name: str) -> Any:
         raise NotImplementedError(name)
+
+    def malformed(self) -> Any:
+        raise NotImplementedError
+
+    def reordered(self) -> Any:
+        raise NotImplementedError
 
     patience = 60.0
 
@@ -136,7 +148,7 @@ class RecordedWorld(LabelStudioWorld):
 
     faults = (
         *("down", "overloaded", "server_error", "html", "login_page", "broken_json", "cut_connection", "refused_token"),
-        *("forbidden", "short_page", "ignored_filter", "no_annotations", "restart"),
+        *("forbidden", "short_page", "ignored_filter", "no_annotations", "restart", "malformed", "reordered"),
     )
     patience = 0.9
 
@@ -157,6 +169,34 @@ class RecordedWorld(LabelStudioWorld):
         else:
             with self.server.failing(getattr(self, f"_{name}")):
                 yield
+
+    @contextmanager
+    def malformed(self) -> Iterator[str]:
+        """The server gives the annotations of one task as a text."""
+        broken = self.first[1]
+
+        def fault(request: Request) -> Answer | None:
+            answer = self.server.real(request)
+            for row in answer.body["tasks"] if request.is_page and answer.status == 200 else ():
+                if row["id"] == broken and "annotations" in row:
+                    row["annotations"] = "two of them"
+            return answer
+
+        with self.server.failing(fault):
+            yield str(broken)
+
+    @contextmanager
+    def reordered(self) -> Iterator[None]:
+        """The server gives the annotations of each task in another order; that of the tasks is the query's."""
+
+        def fault(request: Request) -> Answer | None:
+            answer = self.server.real(request)
+            for row in answer.body["tasks"] if request.is_page and answer.status == 200 else ():
+                row.get("annotations", []).reverse()
+            return answer
+
+        with self.server.failing(fault):
+            yield
 
     @contextmanager
     def _restart(self) -> Iterator[None]:

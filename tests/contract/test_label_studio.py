@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from connector.testing import ToolContract
+from connector.tools.label_studio import write
 from tests.contract.label_studio_world import RecordedWorld
 from tests.contract.recorded_label_studio import RecordedLabelStudio
 
@@ -22,8 +23,12 @@ class TestRecordedLabelStudio(ToolContract):
 
 class TestWithPersonalAccessTokenUnderASubPath(ToolContract):
     @pytest.fixture
-    def world(self) -> Iterator[RecordedWorld]:
-        """Access tokens here are good for two requests only, so that they are renewed all along."""
+    def world(self, monkeypatch: pytest.MonkeyPatch) -> Iterator[RecordedWorld]:
+        """Access tokens here are good for two requests only, so that they are renewed all along.
+
+        One call at a time: several would use up each other's new tokens, which no real server makes them do.
+        """
+        monkeypatch.setattr(write, "WORKERS", 1)
         with RecordedLabelStudio(sub_path="/label-studio", access_lives=2) as server:
             world = RecordedWorld(server, server.personal_token)
             yield world

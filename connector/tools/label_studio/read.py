@@ -16,7 +16,7 @@ from connector.annotations.model import Unit
 from connector.errors import DataNotTrusted, SkippedTask, UnexpectedAnswer
 from connector.tools.base import Cursor, Page
 from connector.tools.label_studio.client import Client
-from connector.tools.label_studio.shape import unit_of
+from connector.tools.label_studio.shape import sound, timestamp, unit_of
 
 PAGE = 1000
 THIN_PAGE = 2000
@@ -29,6 +29,8 @@ FIELDS = (
     "result,completed_by,updated_by,was_cancelled,ground_truth,lead_time,parent_annotation,parent_prediction"
 )
 OVERLAP = timedelta(seconds=1)
+MOST_NEW = 10_000
+"""Tasks that may come in while a listing goes on, before it is asked whether it ends at all."""
 
 
 class Rows(NamedTuple):
@@ -51,21 +53,16 @@ class Reader:
 
         Raises DataNotTrusted where fewer tasks come than the server counts.
         """
-        last, seen, total, newest = 0, 0, None, None
+        seen, total, newest = 0, None, None
         horizon: datetime | None = None
-        while True:
-            rows = self.page(last, FIELDS, self.page_size, whole=True)
+        for rows in self._sweep(FIELDS, self.page_size, whole=True):
             if total is None:
                 total, horizon = rows.total, self.client.asked_at
-            if not rows.tasks:
-                if rows.total:
-                    raise _short(rows.total, seen)
-                break
-            last, seen = rows.tasks[-1]["id"], seen + len(rows.tasks)
-            newest = _later(newest, _newest(rows.tasks))
-            yield shaped(rows.tasks, Cursor(_not_after(newest, horizon), str(last)), max(total, seen))
-            if len(rows.tasks) == rows.total:
-                break
+            if rows.tasks:
+                seen += len(rows.tasks)
+                newest = _later(newest, _newest(rows.tasks))
+                at = Cursor(_not_after(newest, horizon), str(rows.tasks[-1]["id"]))
+                yield shaped(rows.tasks, at, max(total, seen))
 
     def changed(self, cursor: Cursor, known: Mapping[str, str | None]) -> Iterator[Page]:
         """The tasks that are new or changed since `cursor`; nothing at all where there are none.
@@ -76,12 +73,12 @@ class Reader:
         if cursor.newest_update is None or cursor.last_id is None:
             yield from self.pages()
             return
-        since = moment(cursor.newest_update) - OVERLAP
+        since = _before(moment(cursor.newest_update))
         last = int(cursor.last_id)
         thin = self._candidates(since, last)
         horizon = self.client.asked_at
         newest = _later(cursor.newest_update, _not_after(_newest(thin), horizon))
-        wanted = [row["id"] for row in thin if known.get(str(row["id"]), "") != row["updated_at"]]
+        wanted = [row["id"] for row in thin if known.get(str(row["id"]), "") != row.get("updated_at")]
         for start in range(0, len(wanted), BY_ID):
             ids = wanted[start : start + BY_ID]
             last = max(last, ids[-1])
@@ -92,23 +89,45 @@ class Reader:
 
     def created(self) -> dict[str, str | None]:
         """Every task's id and `created_at`."""
-        return {str(row["id"]): row.get("created_at") for row in self.scan("id,created_at", THIN_PAGE)}
+        return {str(row["id"]): timestamp(row.get("created_at")) for row in self.scan("id,created_at", THIN_PAGE)}
 
     def scan(self, fields: str, size: int) -> Iterator[dict[str, Any]]:
         """Every task, with these fields only."""
-        last, seen = 0, 0
+        for rows in self._sweep(fields, size):
+            yield from rows.tasks
+
+    def _sweep(
+        self,
+        fields: str,
+        size: int,
+        *,
+        after: int = 0,
+        also: Sequence[dict[str, Any]] = (),
+        whole: bool = False,
+    ) -> Iterator[Rows]:
+        """Every task with an id above `after` that passes `also`, an answer at a time.
+
+        Raises DataNotTrusted where fewer come than the server counts, or where they do not end.
+        """
+        seen, first = 0, None
         while True:
-            rows = self.page(last, fields, size)
+            rows = self.page(after, fields, size, also=also, whole=whole)
+            first = rows.total if first is None else first
+            new = seen + rows.total - first
+            if new > MOST_NEW and new > seen // 2:
+                raise _endless(seen, first)
             if not rows.tasks and rows.total:
                 raise _short(rows.total, seen)
-            yield from rows.tasks
+            yield rows
             if len(rows.tasks) == rows.total:
                 return
-            last, seen = rows.tasks[-1]["id"], seen + len(rows.tasks)
+            after, seen = rows.tasks[-1]["id"], seen + len(rows.tasks)
 
-    def page(self, after: int, fields: str, size: int, *, whole: bool = False) -> Rows:
-        """The first tasks with an id above `after`."""
-        rows = self._ask([_above(after)], "and", fields, size, whole=whole)
+    def page(
+        self, after: int, fields: str, size: int, *, also: Sequence[dict[str, Any]] = (), whole: bool = False
+    ) -> Rows:
+        """The first tasks with an id above `after` that pass the filters of `also`."""
+        rows = self._ask([_above(after), *also], "and", fields, size, whole=whole)
         if rows.tasks and rows.tasks[0]["id"] <= after:
             raise _ignored(f"id greater {after}")
         return rows
@@ -141,28 +160,19 @@ class Reader:
         if len(rows.tasks) == rows.total:
             return rows.tasks
         # More than a page: a number of a page drifts, and a keyset cannot be joined to an OR; so each half by itself.
-        half = self._keyset(last, [])
-        changed = self._keyset(0, [_updated(since)])
+        half = self._thin(after=last)
+        changed = self._thin(also=[_updated(since)])
         self._hold(changed, since, last)
         return sorted({row["id"]: row for row in [*changed, *half]}.values(), key=lambda row: row["id"])
 
-    def _keyset(self, after: int, also: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = []
-        while True:
-            rows = self._ask([_above(after), *also], "and", "id,updated_at", THIN_PAGE)
-            if rows.tasks and rows.tasks[0]["id"] <= after:
-                raise _ignored(f"id greater {after}")
-            found.extend(rows.tasks)
-            if len(rows.tasks) == rows.total:
-                return found
-            if not rows.tasks:
-                raise _short(rows.total, len(found))
-            after = rows.tasks[-1]["id"]
+    def _thin(self, *, after: int = 0, also: Sequence[dict[str, Any]] = ()) -> list[dict[str, Any]]:
+        sweep = self._sweep("id,updated_at", THIN_PAGE, after=after, also=also)
+        return [row for rows in sweep for row in rows.tasks]
 
     @staticmethod
     def _hold(rows: Iterable[dict[str, Any]], since: datetime, last: int) -> None:
         for row in rows:
-            if row["id"] <= last and moment(row["updated_at"]) < since:
+            if row["id"] <= last and moment(row.get("updated_at")) < since:
                 raise _ignored("updated_at")
 
     def _ask(
@@ -183,15 +193,22 @@ class Reader:
         return _checked(answer)
 
 
-def moment(text: str) -> datetime:
+def moment(text: Any) -> datetime:
     """A time as the server writes it, with its own offset."""
     try:
         at = datetime.fromisoformat(text)
     except (TypeError, ValueError):
         at = None
     if at is None or at.tzinfo is None:
-        raise UnexpectedAnswer(f"Label Studio gave a time that cannot be read: {str(text)[:40]!r}.")
+        raise UnexpectedAnswer(f"Label Studio gave a time that cannot be read: {ascii(text)[:40]}.")
     return at
+
+
+def _before(at: datetime) -> datetime:
+    try:
+        return at - OVERLAP
+    except OverflowError:
+        return at
 
 
 def shaped(tasks: list[dict[str, Any]], cursor: Cursor, total: int) -> Page:
@@ -201,7 +218,10 @@ def shaped(tasks: list[dict[str, Any]], cursor: Cursor, total: int) -> Page:
     """
     units: list[Unit] = []
     skipped: list[SkippedTask] = []
-    for task in tasks:
+    for task in sound(tasks):
+        if isinstance(task, SkippedTask):
+            skipped.append(task)
+            continue
         try:
             units.append(unit_of(task))
         except SkippedTask as malformed:
@@ -213,12 +233,12 @@ def _checked(answer: Any) -> Rows:
     """The answer's tasks and total, their ids strictly rising."""
     tasks = answer.get("tasks") if isinstance(answer, dict) else None
     total = answer.get("total") if isinstance(answer, dict) else None
-    if not isinstance(tasks, list) or not isinstance(total, int):
+    if not isinstance(tasks, list) or type(total) is not int:
         raise UnexpectedAnswer("Label Studio's task list has another form than expected (no tasks or no total).")
     previous = -1
     for task in tasks:
         number = task.get("id") if isinstance(task, dict) else None
-        if not isinstance(number, int) or number <= previous:
+        if type(number) is not int or number <= previous:
             raise UnexpectedAnswer("Label Studio's task list is not in the order of ids that was asked for.")
         previous = number
     if len(tasks) > total:
@@ -262,6 +282,13 @@ def _short(total: int, seen: int) -> DataNotTrusted:
     return DataNotTrusted(
         f"Label Studio counts {total} more tasks than the {seen} it sent.",
         "Nothing was counted. Run the command again.",
+    )
+
+
+def _endless(seen: int, first: int) -> DataNotTrusted:
+    return DataNotTrusted(
+        f"Label Studio counted {first} tasks at first, has sent {seen} and counts more with every page.",
+        "Nothing was counted. If an import is going on, run the command again after it.",
     )
 
 

@@ -6,14 +6,17 @@ the reviewer.
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from connector.annotations.choices import clean
 from connector.errors import FixConfiguration, NotThere, UnexpectedAnswer
 from connector.tools.base import PutReviewTasks, Receipt, ReviewItem
 from connector.tools.label_studio.client import Client, Refused
 from connector.tools.label_studio.read import Reader
+from connector.tools.label_studio.shape import sound
 from connector.workflow.fields import sort_fields
 
 TITLE_LENGTH = 50
@@ -40,25 +43,34 @@ class Reviews:
         self.settings = settings
         self.prefix = prefix
         # Ids are used again by some servers after a deletion: the time of making tells two projects of one id apart.
-        self.marker = f"{_MARKER_BEGINS} of project {source.project}, made {settings.get('created_at')}]"
+        self.marker = f"{_MARKER_BEGINS} of project {source.project}, made {clean(str(settings.get('created_at')))}]"
 
     def find(self, configured: str | None) -> dict[str, Any] | None:
-        """The configured project (by id, else by title), or the one that holds our marker; None where there is none.
+        """The configured project (by id, else by title), or the one that is ours; None where there is none.
+
+        Ours holds our marker and, since a person may have copied that, our tasks or our table of votes and no tasks at
+        all; of several the oldest.
 
         Raises NotThere for a configured id that does not exist, FixConfiguration for a title that several bear.
         """
         if configured is not None and configured.isascii() and configured.isdigit():
             return self._project(configured)
         if configured is not None:
-            named = [project for project in self._projects() if project.get("title") == configured]
+            # The server cuts no title but refuses a long one: what we made bears the cut form.
+            named = [project for project in self._projects() if project.get("title") == fitting(configured)]
             if len(named) > 1:
                 raise FixConfiguration(
                     f"{len(named)} Label Studio projects are called {configured!r}.", "Name it by its id."
                 )
             return named[0] if named else None
-        projects = list(self._projects())
-        marked = next((project for project in projects if self._is_ours(project)), None)
-        return marked or self._unmarked(projects)
+        projects = sorted(self._projects(), key=lambda project: int(project["id"]))
+        marked = (self._project(str(project["id"])) for project in projects if self._is_marked(project))
+        ours = next((project for project in marked if self._has_our_shape(project)), None)
+        return ours or self._unmarked(projects)
+
+    def _has_our_shape(self, project: Mapping[str, Any]) -> bool:
+        first = Reader(self.client, str(project["id"])).page(0, "id,data", BATCH * 10).tasks
+        return any(map(self._unit_of, first)) if first else _has_votes(project)
 
     def _unmarked(self, projects: list[dict[str, Any]]) -> dict[str, Any] | None:
         """The review project whose description somebody wrote anew: it still has our title, table and tasks.
@@ -70,22 +82,28 @@ class Reviews:
                 continue
             project = self._project(str(listed["id"]))
             first = Reader(self.client, str(listed["id"])).page(0, "id,data", 1).tasks
-            if f'name="{KEY_VOTES}"' in str(project.get("label_config")) and any(map(self._unit_of, first)):
+            if _has_votes(project) and any(map(self._unit_of, first)):
                 return project
         return None
 
     def _title(self) -> str:
-        return f"Review: {self.settings.get('title') or self.source.project}"[:TITLE_LENGTH].rstrip()
+        return fitting(f"Review: {clean(str(self.settings.get('title') or self.source.project))}")
 
     def tasks_in(self, project: str) -> dict[str, str]:
         """The source units that have a review task in `project`, with its id."""
         return self._there(Reader(self.client, project))
 
     def put(self, op: PutReviewTasks) -> Receipt:
-        """Make the review tasks that are not there yet; one that is there stays as it is."""
+        """Make the review tasks that are not there yet; one that is there stays as it is.
+
+        `remote["review_title"]` says what the project is called where it was made under less than the title configured.
+        """
         if not op.items:
             return Receipt()
-        project = self.find(op.project) or self._make(op.project)
+        project, remote = self.find(op.project), {}
+        if project is None:
+            project = self._make(op.project)
+            remote = {"review_title": fitting(op.project)} if op.project and fitting(op.project) != op.project else {}
         if str(project["id"]) == self.source.project:
             raise FixConfiguration("The review project is the source project itself.", "Name another, or none.")
         target = Reader(self.client, str(project["id"]))
@@ -107,12 +125,14 @@ class Reviews:
             failed = (
                 f"{len(lacking)} review tasks are not in project {project['id']} after the import, such as {lacking[0]}"
             )
-        return Receipt(tuple(made), tuple(missing), {"review_project": str(project["id"]), **made}, failed)
+        return Receipt(tuple(made), tuple(missing), {"review_project": str(project["id"]), **remote, **made}, failed)
 
     def remove(self, remote: str) -> Receipt:
-        """Delete the review project that we made; of one that the owner made, only our tasks that nobody has annotated.
+        """Delete the review project that we made; of one that the owner made, or that holds tasks which are not ours,
+        only our tasks that nobody has worked on.
 
-        `written` are the source units whose review task is gone; `remote["kept"]` counts those left with work in them.
+        `written` are the source units whose review task is gone. Of a project that stays, `remote` says its id under
+        "kept_project", and how many there are of our tasks with work in them ("kept") and of others ("kept_others").
         """
         try:
             project = self._project(remote)
@@ -121,30 +141,50 @@ class Reviews:
         if str(project["id"]) == self.source.project:
             raise FixConfiguration("The review project is the source project itself.", "It is not touched.")
         target = Reader(self.client, str(project["id"]))
-        if self._is_ours(project):
-            units = tuple(self._there(target))
-            self.client.call("DELETE", f"api/projects/{project['id']}/")
-            return Receipt(units)
-        return self._remove_tasks(target)
+        rows = [(row["id"], self._unit_of(row)) for row in target.scan("id,data", BATCH * 10)]
+        if self._is_marked(project) and _has_votes(project) and all(unit is not None for _, unit in rows):
+            self._delete(f"api/projects/{project['id']}/")
+            return Receipt(tuple(dict.fromkeys(unit for _, unit in rows if unit is not None)))
+        return self._remove_tasks(str(project["id"]), rows)
 
-    def _remove_tasks(self, target: Reader) -> Receipt:
-        gone, kept = [], 0
-        for row in list(target.scan("id,data,total_annotations,cancelled_annotations", BATCH * 10)):
-            unit = self._unit_of(row)
-            if unit is None:
-                continue
+    def _remove_tasks(self, project: str, rows: Sequence[tuple[int, str | None]]) -> Receipt:
+        ours = [(task, unit) for task, unit in rows if unit is not None]
+        gone = [unit for task, unit in ours if self._remove_untouched(task)]
+        kept = {"kept": len(ours) - len(gone), "kept_others": len(rows) - len(ours)}
+        if not kept["kept"]:
+            self._forget_columns(project)
+        counts = {key: str(number) for key, number in kept.items() if number}
+        return Receipt(tuple(dict.fromkeys(gone)), remote={"kept_project": project, **counts})
+
+    def _remove_untouched(self, task: int) -> bool:
+        try:
             # The counters drift: the task itself is asked before it is deleted.
-            task = self.client.get(f"api/tasks/{row['id']}/")
-            if task.get("annotations") or task.get("drafts"):
-                kept += 1
-                continue
-            self.client.call("DELETE", f"api/tasks/{row['id']}/")
-            gone.append(unit)
-        return Receipt(tuple(gone), remote={"kept": str(kept)} if kept else {})
+            now = self.client.get(f"api/tasks/{task}/")
+        except NotThere:
+            return True
+        if not isinstance(now, dict) or not isinstance(now.get("annotations"), list):
+            raise UnexpectedAnswer(f"Label Studio's task {task} has another form than expected (no annotations).")
+        if now["annotations"] or now.get("drafts"):
+            return False
+        self._delete(f"api/tasks/{task}/")
+        return True
+
+    def _forget_columns(self, project: str) -> None:
+        """Let the server count the columns anew where it still names ours; also after a removal that was cut short."""
+        summary = self.client.get(f"api/projects/{project}/summary/")
+        columns = summary.get("all_data_columns") if isinstance(summary, dict) else None
+        if isinstance(columns, dict) and KEY_TASK in columns:
+            self.client.call("POST", f"api/projects/{project}/summary/reset/", body={})
+
+    def _delete(self, path: str) -> None:
+        try:
+            self.client.call("DELETE", path)
+        except NotThere:
+            return
 
     def _project(self, number: str) -> dict[str, Any]:
         answer = self.client.get(f"api/projects/{number}/")
-        if not isinstance(answer, dict) or "id" not in answer:
+        if not isinstance(answer, dict) or type(answer.get("id")) is not int:
             raise UnexpectedAnswer("Label Studio's project has another form than expected.")
         return answer
 
@@ -161,19 +201,19 @@ class Reviews:
                 return
             page += 1
 
-    def _is_ours(self, project: Mapping[str, Any]) -> bool:
+    def _is_marked(self, project: Mapping[str, Any]) -> bool:
         return self.marker in str(project.get("description") or "")
 
     def _make(self, title: str | None) -> dict[str, Any]:
         body = {
-            "title": (title or self._title())[:TITLE_LENGTH].rstrip(),
+            "title": fitting(title) if title else self._title(),
             "description": f"Conflicts of {self._link()} for a reviewer to decide.\n\n{self.marker}",
-            "label_config": with_votes(str(self.settings["label_config"]), KEY_VOTES),
-            "expert_instruction": str(self.settings.get("expert_instruction") or ""),
+            "label_config": with_votes(clean(str(self.settings["label_config"])), KEY_VOTES),
+            "expert_instruction": clean(str(self.settings.get("expert_instruction") or "")),
             "show_instruction": bool(self.settings.get("show_instruction")),
         }
         answer = self.client.call("POST", "api/projects/", body=body, repeatable=False)
-        if not isinstance(answer, dict) or "id" not in answer:
+        if not isinstance(answer, dict) or type(answer.get("id")) is not int:
             raise UnexpectedAnswer("Label Studio made a project but did not say its id.")
         return answer
 
@@ -196,12 +236,12 @@ class Reviews:
         if not isinstance(data, dict) or str(data.get(KEY_PROJECT)) != self.source.project:
             return None
         unit = data.get(KEY_TASK)
-        return None if unit is None else str(unit)
+        return None if unit is None else clean(str(unit))
 
     def _sources(self, items: Sequence[ReviewItem]) -> tuple[list[tuple[ReviewItem, dict[str, Any]]], list[str]]:
         """Each item with its source task's data, and the units that no longer exist."""
         ids = [int(item.unit) for item in items if item.unit.isascii() and item.unit.isdigit()]
-        data = {str(row["id"]): row.get("data") for row in self.source.by_id(ids, "id,data")}
+        data = {str(row["id"]): sound([row.get("data")])[0] for row in self.source.by_id(ids, "id,data")}
         found = [(item, content) for item in items if isinstance(content := data.get(item.unit), dict)]
         return found, [item.unit for item in items if not isinstance(data.get(item.unit), dict)]
 
@@ -253,7 +293,18 @@ _PROJECT_FIELDS = "id,title,description"
 
 
 def _has_marker_field(project: Any) -> bool:
-    return isinstance(project, dict) and {"id", "title", "description"} <= set(project)
+    named = isinstance(project, dict) and {"id", "title", "description"} <= set(project)
+    return named and type(project["id"]) is int
+
+
+def _has_votes(project: Mapping[str, Any]) -> bool:
+    table = rf"""<Table\b[^>]*\bname\s*=\s*["']{KEY_VOTES}["']"""
+    return re.search(table, str(project.get("label_config"))) is not None
+
+
+def fitting(title: str) -> str:
+    """A project's title as the server takes it."""
+    return title.strip()[:TITLE_LENGTH].rstrip()
 
 
 def with_votes(label_config: str, key: str) -> str:

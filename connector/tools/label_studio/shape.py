@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -45,10 +46,54 @@ def unit_of(task: Any) -> Unit:
         data if type(data) is dict else _NOTHING,
         timestamp(task.get("created_at")),
         timestamp(task.get("updated_at")),
-        _count(task.get("total_annotations")),
-        _count(task.get("cancelled_annotations")),
+        count(task.get("total_annotations")),
+        count(task.get("cancelled_annotations")),
         _predictions(predictions) if predictions else _NOTHING,
     )
+
+
+def sound(tasks: list[Any]) -> list[Any]:
+    """The same tasks in a form that a store and a terminal take; one that is nested too deeply is its SkippedTask.
+
+    A lone surrogate is spelt out, an infinity is its name, NaN is null. Where nothing is to be done, `tasks` itself.
+    """
+    try:
+        # some levels to spare: later code writes it from deeper down the stack
+        text = json.dumps(_wrapped(tasks), ensure_ascii=False, allow_nan=False, check_circular=False)
+        text.encode()
+    except (ValueError, RecursionError):
+        return [_sound_task(task) for task in tasks]
+    return tasks
+
+
+_SPARE_LEVELS = 100
+
+
+def _wrapped(content: Any) -> Any:
+    for _ in range(_SPARE_LEVELS):
+        content = [content]
+    return content
+
+
+def _sound_task(task: Any) -> Any:
+    try:
+        return sound_value(task)
+    except RecursionError:
+        number = identifier(task.get("id")) if isinstance(task, dict) else None
+        return SkippedTask(number or "of unknown id", "it is nested too deeply")
+
+
+def sound_value(value: Any) -> Any:
+    """JSON as `sound` makes it. Raises RecursionError where it is nested too deeply."""
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, dict):
+        return {clean(key): sound_value(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [sound_value(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    return value
 
 
 def identifier(raw: Any) -> str | None:
@@ -77,8 +122,8 @@ def rater_of(raw: Any, unit: str) -> str | None:
 
 def timestamp(raw: Any) -> str | None:
     """The tool's own ISO text; seconds since 1970, as exports before 1.0 have them, are written as such."""
-    if raw is None or isinstance(raw, str):
-        return raw
+    if isinstance(raw, str):
+        return clean(raw)
     if isinstance(raw, int | float) and not isinstance(raw, bool):
         try:
             return datetime.fromtimestamp(raw, UTC).isoformat()
@@ -159,8 +204,12 @@ def _predictions(raw: Any) -> Mapping[str, Sequence[Any]]:
     return found
 
 
-def _count(raw: Any) -> int | None:
-    return raw if type(raw) is int else None
+def count(raw: Any) -> int | None:
+    """A number of things as the server says it; None where nobody can have so many."""
+    return raw if type(raw) is int and 0 <= raw < _TOO_MANY else None
+
+
+_TOO_MANY = 1 << 31
 
 
 def _seconds(raw: Any) -> float | None:

@@ -7,13 +7,15 @@ from typing import Any
 
 from pydantic import SecretStr
 
+from connector.annotations.choices import clean
 from connector.annotations.model import Schema
 from connector.errors import ConnectorError, NotThere, UnexpectedAnswer
 from connector.tools import base
 from connector.tools.label_studio import review, write
-from connector.tools.label_studio.check import inspect
+from connector.tools.label_studio.check import inspect, names
 from connector.tools.label_studio.client import Client
 from connector.tools.label_studio.read import Reader
+from connector.tools.label_studio.shape import count
 
 
 class LabelStudio:
@@ -54,14 +56,14 @@ class LabelStudio:
     def open(self) -> base.Project:
         """Reach the project (one request) and read its settings."""
         settings = self.settings(fresh=True)
-        label_config = str(settings["label_config"])
+        label_config = clean(str(settings["label_config"]))
         return base.Project(
             source=self.source,
-            title=str(settings.get("title") or ""),
+            title=clean(str(settings.get("title") or "")),
             link=f"{self.client.url}projects/{self.project}/data",
             schema=self.read_schema(label_config),
-            n_units=_whole(settings.get("task_number")),
-            required_ratings=_whole(settings.get("maximum_annotations")),
+            n_units=count(settings.get("task_number")),
+            required_ratings=count(settings.get("maximum_annotations")),
             settings=label_config,
             warnings=tuple(_warnings(settings)),
         )
@@ -118,6 +120,10 @@ class LabelStudio:
         """The source tasks that have a review task there, with its id."""
         return self._reviews().tasks_in(remote)
 
+    def rater_names(self) -> Mapping[str, str]:
+        """Name, e-mail or user name of the organisation's members, by the id that a rater has."""
+        return names(self.client)
+
     def inspect(self) -> list[base.Finding]:
         """Server, token, collection settings, and whether the token sees every annotation."""
         return inspect(self.client, self.reader, self.settings())
@@ -162,10 +168,6 @@ _WHERE_IDS_ARE = (
     "Open the project in the browser: the address is .../projects/N/data, and N is its id. The projects this token"
     " sees are listed by GET /api/projects/."
 )
-
-
-def _whole(raw: Any) -> int | None:
-    return raw if isinstance(raw, int) and not isinstance(raw, bool) else None
 
 
 def _warnings(settings: Mapping[str, Any]) -> Iterator[str]:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from connector.annotations.choices import clean
 from connector.errors import FixAccess, NotThere, UnexpectedAnswer
 from connector.tools.base import ClearFields, PutSummary, PutView, Receipt, RemoveView, SetField
 from connector.tools.label_studio.client import Client, Refused
@@ -27,12 +28,23 @@ WORKERS = 4
 Change = Callable[[dict[str, Any]], dict[str, Any]]
 
 START, END = "[agreement-connector] ", " [/agreement-connector]"
-_LINE = re.compile(r"(?:\n\n|\r\n\r\n)?\[agreement-connector\] [^\r\n]*? \[/agreement-connector\]")
+_BLANK = r"[ \t\xa0]*"
+_START, _END = re.escape(START.strip()), re.escape(END.strip())
+_LINE = re.compile(
+    # The empty line that we put before ours, or the beginning of a line: within an owner's sentence nothing is ours.
+    rf"(?P<lead>\n\n|\r\n\r\n|(?<=\n)|\A)(?P<line>{_BLANK}(?:"
+    rf"{_START}[^\r\n]*?{_END}"
+    # Damage that people and editors do: a break within our line, or one of its two marks broken or gone.
+    rf"|{_START}{_BLANK}(?:\r?\n)?Agreement:[^\r\n]*(?:\r?\n(?!{_START}|\r?\n)[^\r\n]*){{0,3}}?{_END}"
+    rf"|{_START}{_BLANK}Agreement:(?:(?!{_END})[^\r\n])*"
+    rf"|\[?(?:agreement.connector[^\w\r\n]{{0,3}})?Agreement:[^\r\n]*{_END}"
+    rf"){_BLANK})(?=\r?\n|\r?\Z)"
+)
 MARK = "agreement_connector"
 """The key of a tab's own data that says it is ours; the interface drops it when a person changes the tab."""
 
-SHOWN_STATUS = "conflict"
-"""The status whose units our tab shows."""
+TITLE, SHOWN_STATUS = "Conflicts", "conflict"
+"""What our tab is called, and the status whose units it shows."""
 NUMBERS = ("agreement", "consensus", "raters")
 """The fields (after the prefix) that hold numbers; the others hold text."""
 
@@ -64,11 +76,13 @@ class Writer:
             except Refused as refused:
                 failed = refused.message
                 break
-            written += done
             missing += gone
-        if written and not failed and op.field not in self._read_back:
-            failed = self._not_stored(op, written[-1])
-            self._read_back.add(op.field)
+            if done and (start or op.field not in self._read_back):
+                failed = self._not_stored(op, done[-1])
+                if failed:
+                    break
+                self._read_back.add(op.field)
+            written += done
         return Receipt(_texts(written), _texts(missing), failed=failed)
 
     def clear_fields(self, op: ClearFields) -> Receipt:
@@ -189,7 +203,7 @@ class Writer:
         """Our tab, made where it is not there, and brought up to date where no person has changed it."""
         views = self.views()
         wanted = self._view(op)
-        mine = self.own_view(views)
+        mine = _own_view(views, wanted)
         if mine is not None:
             self._update_view(mine, wanted)
             return Receipt(remote={"view": str(mine["id"]), "view_link": self._tab(mine["id"])})
@@ -206,39 +220,36 @@ class Writer:
     def remove_view(self, op: RemoveView) -> Receipt:
         """Take our tab away, and the "Default" one that we had to make, where nobody has set it up since."""
         views = self.views()
-        mine = [view for view in views if _mark(view) not in (None, "default")]
-        if not mine and (found := self.own_view(views)) is not None:
-            mine = [found]
-        for view in mine:
-            self._delete_view(view)
+        mine = [view for view in views if _is_marked(view) or _is_alike(view, self._usual_view())]
         left = [view for view in views if view not in mine]
         for view in left:
             ours = _mark(view) == "default" or str(view["id"]) == op.default_view
             if ours and len(left) == 1 and _untouched_default(view):
                 self._delete_view(view)
+        # Last, since a removal that was cut short is known by the tab that still stands.
+        for view in mine:
+            self._delete_view(view)
         return Receipt()
 
     def views(self) -> list[dict[str, Any]]:
         """The project's tabs."""
         answer = self.client.get("api/dm/views/", {"project": self.project})
         views = answer.get("results") if isinstance(answer, dict) else answer
-        if not isinstance(views, list) or not all(isinstance(view, dict) and "id" in view for view in views):
+        if not isinstance(views, list) or not all(isinstance(view, dict) and _has_id(view) for view in views):
             raise UnexpectedAnswer("Label Studio's list of tabs has another form than expected.")
         return views
 
     def own_view(self, views: list[dict[str, Any]]) -> dict[str, Any] | None:
-        """The tab that is ours: by its mark, else (the interface has saved it anew) by its filter on our status field.
+        """The tab that is ours: by its mark, else (the interface has saved it anew) because it is what we write.
 
-        A tab that people made for another status is theirs.
+        A tab that a person has renamed or filtered anew, or made for an end of their own, is theirs. Such an edit of
+        our tab loses the mark, and the next sync makes a second tab: better than to change or delete a person's.
         """
-        for view in views:
-            if _mark(view) not in (None, "default"):
-                return view
-        ours = (f"filter:tasks:data.{self.prefix}status", "equal", SHOWN_STATUS)
-        for view in views:
-            if [(item.get("filter"), item.get("operator"), item.get("value")) for item in _filters(view)][:1] == [ours]:
-                return view
-        return None
+        return _own_view(views, self._usual_view())
+
+    def _usual_view(self) -> dict[str, Any]:
+        status, order = f"{self.prefix}status", f"{self.prefix}agreement"
+        return self._view(PutView(TITLE, status, SHOWN_STATUS, order, ()))
 
     def _view(self, op: PutView) -> dict[str, Any]:
         data = {
@@ -279,7 +290,7 @@ class Writer:
     def _make_view(self, data: dict[str, Any]) -> str:
         body = {"project": int(self.project), "data": data}
         answer = self.client.call("POST", "api/dm/views/", body=body, repeatable=False)
-        if not isinstance(answer, dict) or "id" not in answer:
+        if not isinstance(answer, dict) or not _has_id(answer):
             raise UnexpectedAnswer("Label Studio made a tab but did not say its id.")
         return str(answer["id"])
 
@@ -299,8 +310,8 @@ class Writer:
         if found is None:
             after = f"{before}\n\n{line}" if before else line
         else:
-            lead = found[0][: found[0].index(START)]
-            after = before[: found.start()] + lead + line + before[found.end() :]
+            rest = without_summary(before[found.end() :])
+            after = before[: found.start()] + found["lead"] + line + rest
         self._describe(before, after)
         return Receipt()
 
@@ -313,7 +324,9 @@ class Writer:
     def description(self) -> str:
         """The project's description as it stands."""
         answer = self.client.get(f"api/projects/{self.project}/")
-        return str(answer.get("description") or "") if isinstance(answer, dict) else ""
+        if not isinstance(answer, dict) or not isinstance(answer.get("description"), str | None):
+            raise UnexpectedAnswer("Label Studio's project has another form than expected (no description).")
+        return answer.get("description") or ""
 
     def _describe(self, before: str, after: str) -> None:
         if after != before:
@@ -347,9 +360,16 @@ _HIDDEN_LABELING = ("tasks:id", "tasks:completed_at", "tasks:annotators")
 
 
 def summary_of(description: str) -> str | None:
-    """The text of our line, None where there is none."""
-    found = _LINE.search(description)
-    return found[0][found[0].index(START) + len(START) : -len(END)] if found else None
+    """The text of our line, None where there is none; of one that is damaged or there twice all of it, marks included,
+    so that it is never taken for the text that was written.
+    """
+    found = [one["line"] for one in _LINE.finditer(description)]
+    if not found:
+        return None
+    whole = clean(" ".join(found))
+    if len(found) == 1 and whole.startswith(START) and whole.endswith(END) and "\n" not in whole:
+        return whole[len(START) : -len(END)]
+    return whole
 
 
 def without_summary(description: str) -> str:
@@ -388,9 +408,12 @@ def _same(stored: Any, value: str | float) -> bool:
     """Whether the server holds this value; it turns every number into a float."""
     if isinstance(value, str):
         return bool(stored == value)
-    return (
-        isinstance(stored, int | float) and not isinstance(stored, bool) and math.isclose(stored, value, rel_tol=1e-12)
-    )
+    if not isinstance(stored, int | float) or isinstance(stored, bool):
+        return False
+    try:
+        return math.isclose(stored, value, rel_tol=1e-12)
+    except OverflowError:  # a whole number of any length, which no float is
+        return False
 
 
 def _unknown_action(refused: Exception) -> bool:
@@ -405,8 +428,33 @@ def _view_data(view: Mapping[str, Any]) -> Mapping[str, Any]:
     return data if isinstance(data, dict) else {}
 
 
-def _mark(view: Mapping[str, Any]) -> Any:
-    return _view_data(view).get(MARK)
+def _mark(view: Mapping[str, Any]) -> str | None:
+    mark = _view_data(view).get(MARK)
+    return mark if isinstance(mark, str) else None
+
+
+def _is_marked(view: Mapping[str, Any]) -> bool:
+    return _mark(view) not in (None, "default")
+
+
+def _own_view(views: list[dict[str, Any]], wanted: Mapping[str, Any]) -> dict[str, Any] | None:
+    marked = next((view for view in views if _is_marked(view)), None)
+    return marked or next((view for view in views if _is_alike(view, wanted)), None)
+
+
+def _is_alike(view: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
+    """Whether a tab has the title, the filters and the ordering of `wanted`, each of them just so."""
+    data = _view_data(view)
+    same = data.get("title") == wanted["title"] and data.get("ordering") == wanted["ordering"]
+    return same and _conditions(view) == _conditions({"data": wanted})
+
+
+def _conditions(view: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+    return [tuple(item.get(key) for key in ("filter", "operator", "value")) for item in _filters(view)]
+
+
+def _has_id(made: Mapping[str, Any]) -> bool:
+    return type(made.get("id")) is int
 
 
 def _filters(view: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -53,17 +53,27 @@ class Columns:
             )
         wanted = {role: named.get(role, role) for role in REQUIRED}
         wanted |= {role: named[role] for role in ("question", "time") if role in named}
+        for column in wanted.values():
+            roles = [role for role, used in wanted.items() if used == column]
+            if len(roles) > 1:
+                raise FixConfiguration(
+                    f"The column {column!r} would be {' and '.join(roles)} at once.", "Name one column for each role."
+                )
         absent = [column for column in wanted.values() if column not in header]
         if absent:
             raise FixConfiguration(
                 f"{name} has no column {', '.join(repr(column) for column in absent)}; it has {_listed(header)}.",
                 "Name them: --columns unit=..,rater=..,value=..[,question=..]",
             )
-        if "question" in header:
+        free = [column for column in header if column not in wanted.values()]
+        if "question" in free:
             wanted.setdefault("question", "question")
-        time = next((one for one in TIMES if one in header), None)
+        time = next((one for one in TIMES if one in free), None)
         if time is not None:
             wanted.setdefault("time", time)
+        for column in wanted.values():
+            if header.count(column) > 1:
+                raise FixConfiguration(f"{name} has {header.count(column)} columns called {column!r}.", "Rename them.")
         return cls(**wanted)
 
 
@@ -153,10 +163,17 @@ def _csv_cells(first: str, file: Iterator[str], name: str, named: Mapping[str, s
 def delimiter_of(header: str, wanted: Sequence[str]) -> str:
     """The delimiter under which a header line has the columns wanted; a comma where none does."""
     for delimiter in (",", ";", "\t"):
-        cells = {cell.strip() for cell in next(csv.reader([header], delimiter=delimiter), [])}
-        if set(wanted) <= cells:
+        if set(wanted) <= header_cells(header, delimiter):
             return delimiter
     return ","
+
+
+def header_cells(header: str, delimiter: str) -> set[str]:
+    """The names in a header line; none where it cannot be read as one."""
+    try:
+        return {cell.strip() for cell in next(csv.reader([header.rstrip("\r\n")], delimiter=delimiter), [])}
+    except csv.Error:
+        return set()
 
 
 def _with_first(first: str, rest: Iterator[str]) -> Iterator[str]:

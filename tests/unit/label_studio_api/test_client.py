@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
+import socket
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -32,6 +37,49 @@ def personal(server: RecordedLabelStudio) -> Iterator[Client]:
 
 def refuse_all(status: int, body: Any = None, kind: str = "application/json") -> Any:
     return lambda request: Answer(status, body if body is not None else {"detail": "no"}, kind)
+
+
+@contextmanager
+def sending(*pieces: bytes, wait: float = 0.0) -> Iterator[Client]:
+    """A client of a server that sends just these bytes to every call, with a pause after each piece."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    ended = threading.Event()
+
+    def serve() -> None:
+        while not ended.is_set():
+            try:
+                connection, _ = listener.accept()
+            except OSError:
+                return
+            with connection:
+                connection.recv(65536)
+                try:
+                    for piece in pieces:
+                        connection.sendall(piece)
+                        if ended.wait(wait):
+                            return
+                except OSError:
+                    continue
+
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    client = Client(f"http://127.0.0.1:{listener.getsockname()[1]}", "token", patience=0.3)
+    try:
+        yield client
+    finally:
+        ended.set()
+        listener.shutdown(socket.SHUT_RDWR)
+        listener.close()
+        client.close()
+        thread.join(2)
+
+
+def http(body: bytes, *headers: str, status: str = "200 OK") -> bytes:
+    lines = (f"HTTP/1.1 {status}", f"Content-Length: {len(body)}", "Connection: close", *headers)
+    return "\r\n".join([*lines, "", ""]).encode("latin-1") + body
+
+
+JSON = "Content-Type: application/json"
 
 
 # Tokens
@@ -170,6 +218,63 @@ def test_a_token_that_the_server_echoes_is_scrubbed(server: RecordedLabelStudio,
     assert not any(access in str(caught.value) for access in server._access)
 
 
+PIECES = [
+    lambda token: token,
+    lambda token: token.upper(),
+    lambda token: token[:30],
+    lambda token: token[-20:],
+    lambda token: f"x{token[5:17]}y",
+    lambda token: token[::1].swapcase(),
+    lambda token: f"{token}{token}",
+    lambda token: "a" * 295 + token,
+    lambda token: f"İ{token}",
+]
+
+
+@pytest.mark.parametrize("piece", PIECES)
+@pytest.mark.parametrize("where", ["detail", "location"])
+@pytest.mark.parametrize("kind", ["legacy_token", "personal_token"])
+def test_no_piece_of_a_token_is_shown_in_any_case(
+    server: RecordedLabelStudio, piece: Any, where: str, kind: str
+) -> None:
+    client = Client(server.url, getattr(server, kind), patience=0.5)
+    shown: list[str] = []
+
+    def echo(request: Request) -> Answer | None:
+        if "token" in request.path:
+            return None
+        shown.append(request.headers["Authorization"].split()[1])
+        said = piece(shown[-1])
+        if where == "detail":
+            return Answer(400, {"detail": f"bad {said} end"})
+        return Answer(
+            302, "", "text/html", {"Location": f"http://127.0.0.1/{said.encode('ascii', 'ignore').decode()}/api/"}
+        )
+
+    with server.failing(echo), pytest.raises(ToolTrouble) as caught:
+        client.get("api/projects/")
+    for secret in (shown[-1], getattr(server, kind)):
+        pieces = {secret[at : at + 12].lower() for at in range(len(secret) - 11)}
+        assert not [one for one in pieces if one in str(caught.value).lower()]
+    if "İ" not in piece("t") and "a" * 100 not in piece("t"):
+        assert "[token]" in str(caught.value)
+    client.close()
+
+
+def test_what_is_no_secret_is_shown_as_it_is(server: RecordedLabelStudio, legacy: Client) -> None:
+    said = "Ärger mit legacy01234 und " + server.legacy_token[20:31]
+    with server.failing(refuse_all(400, {"detail": said})), pytest.raises(Refused) as caught:
+        legacy.get("api/projects/")
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize("token", ["tökén0123456789", "ab cd", "a\nb", "\ud83dabcdef", "a\x00b"])
+def test_what_no_header_can_carry_is_refused_before_any_call(token: str) -> None:
+    with pytest.raises(FixAccess) as caught:
+        Client("http://127.0.0.1:1", token)
+    assert token not in str(caught.value)
+
+
 # Addresses
 
 
@@ -185,10 +290,49 @@ def test_a_sub_path_is_kept(slash: str, path: str) -> None:
             client.close()
 
 
-@pytest.mark.parametrize("url", ["", "host:8080", "ftp://host/", "http://", "/label-studio"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        *("", "host:8080", "ftp://host/", "http://", "/label-studio"),
+        *(
+            "http://a..b/",
+            "http://.a/",
+            f"http://{'a' * 64}.org/",
+            f"http://b.{'ä' * 60}.org/",
+            "http://[",
+            "http://[::1",
+        ),
+        *("http://a b/", "http://h:99999/", "http://h:x/", "http://h:0/", "http://[zz]/", "http://\ud83d/"),
+    ],
+)
 def test_what_is_no_web_address_is_a_configuration_error(url: str) -> None:
     with pytest.raises(FixConfiguration, match="http"):
         base_url(url)
+
+
+@pytest.mark.parametrize("url", ["http://a.b./", "http://[::1]:8080/", "http://münchen.example/", "http://a_b:80/"])
+def test_odd_names_that_a_host_can_have_pass(url: str) -> None:
+    assert base_url(url) == url
+
+
+def test_an_address_that_only_the_call_finds_wrong_is_no_bug(legacy: Client) -> None:
+    legacy.url = f"http://{'a' * 64}.example/"
+    with pytest.raises(ToolTrouble, match="web address"):
+        legacy.get("api/version")
+
+
+@pytest.mark.parametrize(
+    "location",
+    [*("http://[", "http://[::1", "http://a:99999999/x", "http://\xff\xfe/\xe4", "//[", "?\xff", "", "http:// /"), "%"],
+)
+def test_a_redirect_to_nowhere_is_told(location: str) -> None:
+    with (
+        sending(http(b"", f"Location: {location}", status="302 Found")) as client,
+        pytest.raises(UnexpectedAnswer) as caught,
+    ):
+        client.get("api/projects/")
+    assert "redirects" in str(caught.value)
+    assert str(caught.value).isprintable()
 
 
 def test_a_password_in_the_url_is_refused_without_being_shown() -> None:
@@ -338,6 +482,121 @@ def test_a_slow_server_is_reported_as_slow(server: RecordedLabelStudio, legacy: 
         legacy.call("POST", "api/projects/", body={}, repeatable=False, seconds=0.1)
 
 
+# Time and size
+
+
+def test_a_body_that_drips_is_given_up() -> None:
+    """Each byte starts the connection's own time-out anew."""
+    head = http(b" " * 9999, JSON)[:-9999]
+    with sending(head, *[b" "] * 9999, wait=0.05) as client:
+        started = time.monotonic()
+        with pytest.raises(RetryLater, match="in time"):
+            client.call("GET", "api/projects/", seconds=0.6)
+        assert time.monotonic() - started < 3
+
+
+def test_headers_that_drip_are_given_up() -> None:
+    with sending(b"HTTP/1.1 200 OK\r\nX: ", *[b"y"] * 9999, wait=0.05) as client:
+        started = time.monotonic()
+        with pytest.raises(RetryLater, match="in time"):
+            client.call("GET", "api/projects/", seconds=0.6)
+        assert time.monotonic() - started < 4
+
+
+def test_a_slow_but_steady_answer_is_read_to_its_end() -> None:
+    answer = http(b'{"a": "' + b"x" * 100 + b'"}', JSON)
+    with sending(*(answer[at : at + 20] for at in range(0, len(answer), 20)), wait=0.02) as client:
+        assert client.call("GET", "api/projects/", seconds=2.0) == {"a": "x" * 100}
+
+
+@pytest.mark.parametrize("encoding", ["gzip", None])
+def test_an_answer_of_any_size_is_not_read_on(encoding: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of compressed ones what counts is what they unpack to."""
+    monkeypatch.setattr(client_module, "MOST_BYTES", 1 << 20)
+    content = b"[" * (3 << 20)
+    headers = [JSON, *(["Content-Encoding: gzip"] if encoding else [])]
+    body = gzip.compress(content) if encoding else content
+    with sending(http(body, *headers)) as client, pytest.raises(UnexpectedAnswer, match="more than 1 MB"):
+        client.get("api/projects/")
+
+
+def test_a_compressed_answer_is_unpacked() -> None:
+    with sending(http(gzip.compress(b'{"a": 1}'), JSON, "Content-Encoding: gzip")) as client:
+        assert client.get("api/projects/") == {"a": 1}
+
+
+def test_what_cannot_be_unpacked_is_told() -> None:
+    with sending(http(b"no gzip", JSON, "Content-Encoding: gzip")) as client, pytest.raises(RetryLater):
+        client.get("api/projects/")
+
+
+def waited(legacy: Client, server: RecordedLabelStudio, answers: Iterable[Answer | None]) -> tuple[float, Any]:
+    left = iter(answers)
+    started = time.monotonic()
+    outcome: Any
+    with server.failing(lambda request: next(left)):
+        try:
+            outcome = legacy.get("api/projects/")
+        except ToolTrouble as trouble:
+            outcome = trouble
+    return time.monotonic() - started, outcome
+
+
+def overloaded(after: str) -> Iterator[Answer]:
+    while True:
+        yield Answer(429, {"detail": "slow down"}, headers={"Retry-After": after})
+
+
+@pytest.mark.parametrize("after", ["999999999", "junk", "Fri, 31 Dec 2100 23:59:59 GMT"])
+def test_a_server_that_was_never_met_is_not_waited_for_as_long_as_it_asks(
+    server: RecordedLabelStudio, after: str
+) -> None:
+    client = Client(server.url, server.legacy_token, patience=75.0)
+    seconds, outcome = waited(client, server, overloaded(after))
+    assert isinstance(outcome, RetryLater)
+    assert seconds < 6
+    client.close()
+
+
+@pytest.mark.parametrize("after", ["999999999", "junk"])
+def test_what_it_asks_for_is_waited_no_longer_than_the_patience(
+    server: RecordedLabelStudio, legacy: Client, after: str
+) -> None:
+    legacy.get("api/projects/")
+    seconds, outcome = waited(legacy, server, overloaded(after))
+    assert isinstance(outcome, RetryLater)
+    assert 0.9 < seconds < 3
+
+
+def test_what_it_asks_for_is_waited(server: RecordedLabelStudio) -> None:
+    client = Client(server.url, server.legacy_token, patience=20.0)
+    client.get("api/projects/")
+    seconds, outcome = waited(client, server, [Answer(429, {}, headers={"Retry-After": "1"})] * 2 + [None])
+    assert outcome["count"] == 0
+    assert 2 <= seconds < 5
+    client.close()
+
+
+@pytest.mark.parametrize(
+    ("date", "at"),
+    [
+        ("Sun, 29 Nov 2026 22:00:00 GMT", datetime(2026, 11, 29, 22, tzinfo=UTC)),
+        ("Sun, 29 Nov 2026 22:00:00 -0000", datetime(2026, 11, 29, 22, tzinfo=UTC)),
+        ("Sun, 29 Nov 2026 22:00:00", datetime(2026, 11, 29, 22, tzinfo=UTC)),
+        ("Sun, 29 Nov 2026 22:00:00 +9999", None),
+        ("junk", None),
+        ("", None),
+    ],
+)
+def test_the_servers_clock(date: str, at: datetime | None) -> None:
+    with sending(http(b"{}", JSON, f"Date: {date}")) as client:
+        client.get("api/projects/")
+    assert (client.asked_at is None) is (at is None)
+    if at is not None and client.asked_at is not None:
+        assert client.asked_at.tzinfo is not None
+        assert abs((client.asked_at - at).total_seconds()) < 5
+
+
 # Failures
 
 
@@ -365,6 +624,34 @@ def test_control_characters_of_the_server_do_not_reach_the_terminal(
         legacy.get("api/projects/")
     assert "\x1b" not in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("status", [200, 400, 403, 500])
+@pytest.mark.parametrize(
+    "content", ["[" * 200_000, '{"a":' * 200_000, '{"detail":' + "[" * 100_000 + "]" * 100_000 + "}"]
+)
+def test_json_of_any_depth_is_no_bug(server: RecordedLabelStudio, legacy: Client, status: int, content: str) -> None:
+    with server.failing(refuse_all(status, content)), pytest.raises(ToolTrouble) as caught:
+        legacy.get("api/projects/")
+    assert caught.value.__context__ is None
+
+
+@pytest.mark.parametrize("content", [[float("nan")], [float("inf")], "deep"])
+def test_what_json_cannot_carry_is_refused_here(legacy: Client, content: Any) -> None:
+    if content == "deep":
+        for _ in range(100_000):
+            content = [content]
+    with pytest.raises(Refused):
+        legacy.call("PATCH", "api/projects/1/", body=content)
+
+
+@pytest.mark.parametrize("status", [400, 405, 500])
+def test_a_refusal_says_what_to_do(server: RecordedLabelStudio, legacy: Client, status: int) -> None:
+    with server.failing(refuse_all(status, {"detail": "boom"})), pytest.raises(Refused) as caught:
+        legacy.get("api/tasks")
+    assert f"refused GET /api/tasks ({status}: boom)" in str(caught.value)
+    for part in ("again", "log", "filter or a field", "version"):
+        assert part in (caught.value.hint or "")
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 405, 409, 413, 418, 422, 429, 500, 501, 502, 503, 504, 520])

@@ -102,3 +102,83 @@ def test_skipped_annotations_are_no_shortfall(server: RecordedLabelStudio, tool:
 def test_a_server_that_hides_its_version_is_noted(server: RecordedLabelStudio, tool: LabelStudio) -> None:
     with server.failing(lambda request: Answer(403, {"detail": "no"}) if request.path == "/api/version" else None):
         assert "does not say its version" in texts(tool.inspect(), "note")
+
+
+# People
+
+
+def members(*people: object) -> Answer:
+    return Answer(200, list(people))
+
+
+ANN = {"id": 3, "first_name": "Ann", "last_name": "Lee", "email": "ann@x.org", "username": "ann"}
+
+
+@pytest.mark.parametrize(
+    ("person", "name"),
+    [
+        (ANN, "Ann Lee"),
+        ({**ANN, "last_name": ""}, "Ann"),
+        ({**ANN, "first_name": " ", "last_name": None}, "ann@x.org"),
+        ({"id": 3, "email": "", "username": "ann"}, "ann"),
+        ({**ANN, "first_name": "A\x1b[31m\n\u202eB", "last_name": "\ud83d"}, "A[31m B"),
+        ({"id": "3", "email": "ann@x.org"}, "ann@x.org"),
+    ],
+)
+def test_what_raters_are_called(
+    server: RecordedLabelStudio, tool: LabelStudio, person: dict[str, object], name: str
+) -> None:
+    """By the id that their annotations bear; somebody else's text stays on one line."""
+    with server.failing(lambda request: members(person) if request.path == "/api/users/" else None):
+        assert tool.rater_names() == {"3": name}
+        assert f"3 {name}" in texts(tool.inspect(), "ok")
+
+
+@pytest.mark.parametrize("person", [{"id": 3}, {"email": "a@x.org"}, {"id": None, "email": "a@x.org"}, "Ann", None])
+def test_a_member_without_id_or_name_is_left_out(
+    server: RecordedLabelStudio, tool: LabelStudio, person: object
+) -> None:
+    with server.failing(lambda request: members(person) if request.path == "/api/users/" else None):
+        assert tool.rater_names() == {}
+
+
+def test_a_list_of_members_that_is_none_is_unexpected(server: RecordedLabelStudio, tool: LabelStudio) -> None:
+    with server.failing(lambda request: Answer(200, "x") if request.path == "/api/users/" else None):
+        with pytest.raises(UnexpectedAnswer):
+            tool.rater_names()
+        assert "Members" not in texts(tool.inspect(), "ok")
+
+
+# What no server should send
+
+
+def test_odd_settings_are_no_bug(server: RecordedLabelStudio, world: RecordedWorld, tool: LabelStudio) -> None:
+    project = server.projects[int(world.project)]
+    project.update(
+        title="\ud83d bad", maximum_annotations=10**30, label_config=project["label_config"] + "<!--\ud83d-->"
+    )
+    answer = server.real
+
+    def odd(request: Request) -> Answer | None:
+        found = answer(request)
+        if request.path == f"/api/projects/{world.project}/":
+            found.body["task_number"] = 10**30
+            del found.body["id"]
+        if request.is_page:
+            for task in found.body["tasks"]:
+                task.update(annotations=3, total_annotations="many")
+        return found
+
+    with server.failing(odd):
+        opened = tool.open()
+        assert (opened.title, opened.n_units, opened.required_ratings) == ("\\ud83d bad", None, None)
+        opened.settings.encode()
+        assert "does not say how many" in texts(tool.inspect(), "note")
+
+
+@pytest.mark.parametrize("version", [{"release": "\x1b[31m\ud83d", "edition": {"a": 1}}, {"release": None}, [], "x"])
+def test_an_odd_version_can_be_shown(server: RecordedLabelStudio, tool: LabelStudio, version: object) -> None:
+    with server.failing(lambda request: Answer(200, version) if request.path == "/api/version" else None):
+        text = "".join(one.text for one in tool.inspect())
+    assert text.isprintable()
+    text.encode()

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from email.utils import parsedate_to_datetime
 from typing import Any
 
 import pytest
 
-from connector.annotations.model import Unit
+from connector.annotations.model import Missing, Unit
 from connector.errors import DataNotTrusted, UnexpectedAnswer
 from connector.tools.base import Cursor
-from connector.tools.label_studio import read
+from connector.tools.label_studio import client, read
 from connector.tools.label_studio.tool import LabelStudio
+from tests.contract.conversation import choice
 from tests.contract.label_studio_world import PAGE, TASKS, RecordedWorld
 from tests.contract.recorded_label_studio import Answer, RecordedLabelStudio, Request
 
@@ -310,3 +313,227 @@ def test_counts_and_content_come_along(tool: LabelStudio) -> None:
     assert (unit.declared, unit.declared_cancelled) == (2, 0)
     assert unit.data["text"] == "text 0"
     assert unit.created_at is not None
+
+
+# What no server should send
+
+
+HUGE = 10**30
+
+
+@pytest.mark.parametrize("time", ["0001-01-01T00:00:00Z", "0001-01-01T00:00:00+02:00", "9999-12-31T23:59:59-02:00"])
+def test_a_time_at_the_edge_of_the_calendar(server: RecordedLabelStudio, tool: LabelStudio, time: str) -> None:
+    for task in server.tasks.values():
+        task["updated_at"] = time
+    pages = list(tool.pull())
+    assert sum(len(page.units) for page in pages) == 8
+    cursor = Cursor(time, pages[-1].cursor.last_id)
+    assert ids_of(tool.pull_changed(cursor, known_of(pages))) == []
+
+
+def without_times(server: RecordedLabelStudio, *, null: bool) -> Any:
+    def strip(request: Request) -> Answer | None:
+        answer = server.real(request)
+        if request.is_page and answer.status == 200:
+            for task in answer.body["tasks"]:
+                task["updated_at"] = None
+                if not null:
+                    del task["updated_at"]
+        return answer
+
+    return strip
+
+
+@pytest.mark.parametrize("null", [True, False])
+def test_rows_without_a_time(server: RecordedLabelStudio, world: RecordedWorld, tool: LabelStudio, null: bool) -> None:
+    """New tasks are read all the same; of old ones nobody can say whether they are those that were asked for."""
+    pages = list(tool.pull())
+    new = world.add()
+    future = Cursor("2100-01-01T00:00:00Z", pages[-1].cursor.last_id)
+    with server.failing(without_times(server, null=null)):
+        assert ids_of(tool.pull_changed(future, known_of(pages))) == [new]
+        with pytest.raises(UnexpectedAnswer, match="time that cannot be read: None"):
+            list(tool.pull_changed(pages[-1].cursor, known_of(pages)))
+        assert [page.cursor.newest_update for page in tool.pull()][-1] is None
+
+
+@pytest.mark.parametrize("number", [HUGE, -1, 2**31, True, 1.0, "2", None])
+def test_a_count_that_cannot_be_is_none(server: RecordedLabelStudio, tool: LabelStudio, number: Any) -> None:
+    def change(request: Request) -> Answer | None:
+        answer = server.real(request)
+        if request.is_page:
+            answer.body["tasks"][0].update(total_annotations=number, cancelled_annotations=number)
+        return answer
+
+    with server.failing(change):
+        unit = next(iter(tool.pull())).units[0]
+    assert (unit.declared, unit.declared_cancelled) == (None, None)
+
+
+def sent_as(server: RecordedLabelStudio, change: Any) -> Any:
+    """The first page, its text changed."""
+
+    def fault(request: Request) -> Answer | None:
+        answer = server.real(request)
+        if request.is_page and answer.status == 200:
+            answer.body = change(json.dumps(answer.body))
+        return answer
+
+    return fault
+
+
+ODD = {
+    "1e999": "Infinity",
+    "-1e999": "-Infinity",
+    "Infinity": "Infinity",
+    "NaN": None,
+    '"\\ud83d bad"': "\\ud83d bad",
+    '["\\udc00", {"\\ud83d": 1}]': ["\\udc00", {"\\ud83d": 1}],
+    "9" * 400: int("9" * 400),
+    '"\\ud83d\\ude00"': "😀",
+}
+
+
+@pytest.mark.parametrize("content", ODD)
+def test_what_no_store_takes_is_spelt_out(server: RecordedLabelStudio, tool: LabelStudio, content: str) -> None:
+    """In the data, and so that the unit can be stored as JSON and shown."""
+    with server.failing(sent_as(server, lambda text: text.replace('"text 0"', content))):
+        units = next(iter(tool.pull())).units
+    assert units[0].data["text"] == ODD[content]
+    json.dumps(units, ensure_ascii=False, allow_nan=False).encode()
+    assert units[1].data["text"] == "text 1"
+
+
+@pytest.mark.parametrize("field", ["result", "created_at", "updated_by", "id", "completed_by"])
+def test_a_lone_surrogate_anywhere_in_an_annotation(
+    server: RecordedLabelStudio, tool: LabelStudio, ids: list[str], field: str
+) -> None:
+    odd = choice("\ud83d") if field == "result" else "\ud83d"
+    server.tasks[int(ids[0])]["annotations"][0][field] = odd
+    with server.failing(lambda request: (request.params.pop("include", None), None)[1]):
+        units = next(iter(tool.pull())).units
+    text = json.dumps(units, ensure_ascii=False)
+    assert "\\\\ud83d" in text
+    text.encode()
+
+
+def test_a_lone_surrogate_in_a_tasks_times(server: RecordedLabelStudio, tool: LabelStudio, ids: list[str]) -> None:
+    server.tasks[int(ids[0])]["created_at"] = "\ud83d"
+    assert next(iter(tool.pull())).units[0].created_at == "\\ud83d"
+    assert tool.unit_ids()[ids[0]] == "\\ud83d"
+
+
+def test_a_number_that_is_none_is_no_answer(server: RecordedLabelStudio, tool: LabelStudio, ids: list[str]) -> None:
+    """NaN is never a category, nor is its name."""
+    server.tasks[int(ids[0])]["annotations"][0]["result"] = choice(float("nan"))  # type: ignore[arg-type]
+    project = tool.open()
+    unit = next(iter(tool.pull())).units[0]
+    assert project.schema.answers(unit.annotations[0], unit) == {"sentiment": Missing("empty")}
+
+
+def test_a_task_that_is_nested_too_deeply_is_skipped(
+    server: RecordedLabelStudio, tool: LabelStudio, ids: list[str]
+) -> None:
+    """So deeply that it can just be parsed but not be written again from deeper down the stack."""
+    depth = next(depth for depth in range(50, 5000, 10) if not _parses(depth)) - 20
+    content = "[" * depth + "]" * depth
+    with server.failing(sent_as(server, lambda text: text.replace('"text 0"', content))):
+        page = next(iter(tool.pull()))
+    assert [(one.unit, one.reason) for one in page.skipped] == [(ids[0], "it is nested too deeply")]
+    assert [unit.id for unit in page.units] == ids[1:3]
+
+
+def _parses(depth: int) -> bool:
+    text = json.dumps({"tasks": [{"data": {"text": "x"}}]}).replace('"x"', "[" * depth + "]" * depth)
+    found: list[bool] = []
+
+    def parse() -> None:
+        try:
+            json.loads(text)
+        except RecursionError:
+            found.append(False)
+        else:
+            found.append(True)
+
+    # as deep down the stack as a test is, and some way more
+    _deeper(40, parse)
+    return found[0]
+
+
+def _deeper(levels: int, then: Any) -> None:
+    if levels:
+        _deeper(levels - 1, then)
+    else:
+        then()
+
+
+@pytest.mark.parametrize("listing", ["pull", "unit_ids", "changed"])
+def test_a_listing_that_never_ends_is_given_up(
+    server: RecordedLabelStudio, tool: LabelStudio, listing: str, monkeypatch: Any
+) -> None:
+    """Ids rise, the rows are well formed, and the server counts as many more with every page."""
+    monkeypatch.setattr(read, "MOST_NEW", 30)
+    asked: list[Request] = []
+
+    def more(request: Request) -> Answer | None:
+        answer = server.real(request)
+        if request.is_page:
+            asked.append(request)
+            (value, *_) = [
+                i["value"] for i in json.loads(request.params["query"])["filters"]["items"] if type(i["value"]) is int
+            ]
+            template = server._row(server.tasks[min(server.tasks)])
+            rows = [{**template, "id": value + n} for n in range(1, 6)]
+            answer.body.update(tasks=rows, total=10**9)
+        return answer
+
+    calls: dict[str, Callable[[], object]] = {
+        "pull": lambda: list(tool.pull()),
+        "unit_ids": tool.unit_ids,
+        "changed": lambda: list(tool.pull_changed(Cursor("2026-01-01T00:00:00Z", "108"), {})),
+    }
+    with server.failing(more), pytest.raises(DataNotTrusted, match="counts more with every page"):
+        calls[listing]()
+    assert len(asked) < 20
+
+
+def test_an_import_during_a_pull_is_no_endless_listing(
+    server: RecordedLabelStudio, world: RecordedWorld, tool: LabelStudio, ids: list[str], monkeypatch: Any
+) -> None:
+    monkeypatch.setattr(read, "MOST_NEW", 30)
+    pages = tool.pull()
+    found = [next(pages)]
+    world._import(28)
+    found += pages
+    assert sum(len(page.units) for page in found) == 8 + 28
+
+
+@pytest.mark.parametrize("number", [True, 10**30, 1.0, "101", None])
+def test_ids_that_are_no_whole_numbers_are_unexpected(
+    server: RecordedLabelStudio, tool: LabelStudio, number: Any
+) -> None:
+    def change(request: Request) -> Answer | None:
+        answer = server.real(request)
+        if request.is_page:
+            answer.body["tasks"][-1]["id"] = number
+            answer.body["total"] = len(answer.body["tasks"])
+        return answer
+
+    with server.failing(change):
+        if number == 10**30:
+            assert ids_of(tool.pull())[-1] == str(10**30)
+        else:
+            with pytest.raises(UnexpectedAnswer):
+                list(tool.pull())
+
+
+@pytest.mark.parametrize("at", ["-0000", "+0000"])
+def test_a_servers_clock_without_a_zone(
+    server: RecordedLabelStudio, tool: LabelStudio, monkeypatch: Any, at: str
+) -> None:
+    monkeypatch.setattr(client, "parsedate_to_datetime", lambda text: parsedate_to_datetime(text.replace("GMT", at)))
+    for task in server.tasks.values():
+        task["updated_at"] = "2100-01-01T00:00:00Z"
+    newest = [page.cursor.newest_update for page in tool.pull()][-1]
+    assert newest is not None
+    assert newest < "2100"

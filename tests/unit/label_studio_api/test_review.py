@@ -41,6 +41,8 @@ def test_a_review_task(server: RecordedLabelStudio, world: RecordedWorld, tool: 
     """The source's data without our scores, the votes, and the way back; nothing that pre-selects an answer."""
     tool.apply(SetField("iaa_agreement", 0.0, tuple(ids)))
     tool.apply(SetField("iaa_majority", "Positive", tuple(ids)))
+    tool.apply(SetField("iaa_status", "conflict", tuple(ids)))
+    tool.apply(SetField("iaa_raters", 2.0, tuple(ids)))
     receipt = tool.apply(PutReviewTasks(items(ids[:1])))
     task = server.tasks[int(receipt.remote[ids[0]])]
     assert task["data"] == {
@@ -237,7 +239,11 @@ def test_of_an_owners_project_only_our_tasks_without_work_go(
     decided = int(receipt.remote[ids[1]])
     server._annotate(decided, {"result": choice("Positive")})
     removed = tool.apply(RemoveReview(number))
-    assert (removed.written, removed.failed, removed.remote) == ((ids[0], ids[2]), None, {"kept": "1"})
+    assert (removed.written, removed.failed, removed.remote) == (
+        (ids[0], ids[2]),
+        None,
+        {"kept_project": number, "kept": "1", "kept_others": "1"},
+    )
     left = {task["id"] for task in server.tasks.values() if task["project"] == int(number)}
     assert left == {theirs, decided}
 
@@ -276,6 +282,174 @@ def test_the_source_project_is_never_its_own_review(
 
 def test_removing_what_is_gone_is_no_failure(tool: LabelStudio) -> None:
     assert tool.apply(RemoveReview("999")).failed is None
+
+
+def test_an_owners_project_is_as_before_once_our_tasks_are_gone(
+    server: RecordedLabelStudio, world: RecordedWorld, tool: LabelStudio, ids: list[str]
+) -> None:
+    """Its columns as well, also where an earlier removal was cut short before they were counted anew."""
+    number = owners_project(world)
+    world.api("POST", f"/api/projects/{number}/import", [{"data": {"text": "t"}}])
+    before = (dict(server.projects[int(number)]), set(server.columns[int(number)]))
+    tool.apply(PutReviewTasks(items(ids[:2]), project=number))
+    assert sorted(tool.review_tasks(number)) == ids[:2]
+
+    def cut(request: Request) -> Answer | None:
+        return Answer(502, "", "text/html") if request.path.endswith("/summary/") else None
+
+    with server.failing(cut), pytest.raises(RetryLater):
+        tool.apply(RemoveReview(number))
+    tool.apply(RemoveReview(number))
+    assert (server.projects[int(number)], server.columns[int(number)]) == before
+    assert tool.review_tasks(number) == {}
+
+
+@pytest.mark.parametrize("work", ["annotation", "skip", "draft"])
+def test_no_task_with_work_in_it_is_deleted(
+    server: RecordedLabelStudio, world: RecordedWorld, tool: LabelStudio, ids: list[str], work: str
+) -> None:
+    number = owners_project(world)
+    receipt = tool.apply(PutReviewTasks(items(ids[:2]), project=number))
+    task = int(receipt.remote[ids[0]])
+    if work == "draft":
+        server.tasks[task]["drafts"] = [{"id": 1, "result": []}]
+    else:
+        server._annotate(task, {"result": choice("Positive")}, cancelled=work == "skip")
+    removed = tool.apply(RemoveReview(number))
+    assert (removed.written, removed.remote["kept"]) == ((ids[1],), "1")
+    assert task in server.tasks
+
+
+def test_a_task_that_disappears_meanwhile_is_gone(
+    server: RecordedLabelStudio, world: RecordedWorld, tool: LabelStudio, ids: list[str]
+) -> None:
+    number = owners_project(world)
+    receipt = tool.apply(PutReviewTasks(items(ids[:2]), project=number))
+    task = int(receipt.remote[ids[0]])
+
+    def delete(request: Request) -> Answer | None:
+        if request.path == f"/api/tasks/{task}/":
+            server.tasks.pop(task, None)
+        return None
+
+    with server.failing(delete):
+        assert tool.apply(RemoveReview(number)).written == tuple(ids[:2])
+
+
+# What only looks like ours
+
+
+def copied(world: RecordedWorld, made: dict[str, Any], *, table: bool) -> str:
+    """A person's project with our words in its description."""
+    label_config = made["label_config"] if table else LABEL_CONFIG
+    body = {"title": "AAA mine", "description": f"copied: {made['description']}", "label_config": label_config}
+    number = str(world.api("POST", "/api/projects/", body)["id"])
+    world.api("POST", f"/api/projects/{number}/import", [{"data": {"text": "t", "iaa_votes": {}}}])
+    return number
+
+
+@pytest.mark.parametrize("table", [False, True])
+@pytest.mark.parametrize("older", [False, True])
+def test_a_project_that_holds_a_copy_of_our_marker_is_a_persons(
+    server: RecordedLabelStudio, world: RecordedWorld, tool: LabelStudio, ids: list[str], table: bool, older: bool
+) -> None:
+    receipt = tool.apply(PutReviewTasks(items(ids[:2])))
+    ours = receipt.remote["review_project"]
+    theirs = copied(world, project_of(server, receipt), table=table)
+    if older:  # servers on SQLite use ids again
+        project = server.projects.pop(int(theirs))
+        for task in server.tasks.values():
+            if task["project"] == int(theirs):
+                task["project"] = 1
+        theirs, project["id"] = "1", 1
+        server.projects[1], server.columns[1] = project, set()
+    tasks = {number: dict(task) for number, task in server.tasks.items() if task["project"] == int(theirs)}
+    before = dict(server.projects[int(theirs)])
+    assert tool.find_ours()["review_project"] == ours
+    assert tool.apply(PutReviewTasks(items(ids[:3]))).remote["review_project"] == ours
+    removed = tool.apply(RemoveReview(theirs))
+    assert (removed.written, removed.remote) == ((), {"kept_project": theirs, "kept_others": "1"})
+    assert server.projects[int(theirs)] == before
+    tool.apply(RemoveReview(ours))
+    assert "review_project" not in tool.find_ours()
+    assert server.projects[int(theirs)] == before
+    assert {n: task for n, task in server.tasks.items() if task["project"] == int(theirs)} == tasks
+
+
+def test_our_project_with_a_persons_task_in_it_is_used_but_not_deleted_as_a_whole(
+    server: RecordedLabelStudio, world: RecordedWorld, tool: LabelStudio, ids: list[str]
+) -> None:
+    number = tool.apply(PutReviewTasks(items(ids[:2]))).remote["review_project"]
+    (theirs,) = world.api("POST", f"/api/projects/{number}/import?return_task_ids=true", [{"data": {"text": "t"}}])[
+        "task_ids"
+    ]
+    assert world.tool().apply(PutReviewTasks(items(ids[:3]))).remote["review_project"] == number
+    removed = tool.apply(RemoveReview(number))
+    assert (sorted(removed.written), removed.remote["kept_others"]) == (ids[:3], "1")
+    assert [task["id"] for task in server._of(int(number))] == [theirs]
+
+
+def test_the_tasks_of_another_source_project_are_not_ours(
+    server: RecordedLabelStudio, world: RecordedWorld, tool: LabelStudio, ids: list[str]
+) -> None:
+    """Two projects may share a review project of the owner's."""
+    number = owners_project(world)
+    tool.apply(PutReviewTasks(items(ids[:1]), project=number))
+    other = {"text": "t", "iaa_source_task": ids[0], "iaa_source_project": "5", "iaa_votes": {}}
+    world.api("POST", f"/api/projects/{number}/import", [{"data": other}])
+    assert tool.apply(RemoveReview(number)).written == (ids[0],)
+    assert [task["data"] for task in server._of(int(number))] == [other]
+
+
+def test_of_two_that_are_ours_the_oldest_is_used(
+    server: RecordedLabelStudio, tool: LabelStudio, ids: list[str]
+) -> None:
+    """Two runs from two stores began at once; the server lists the newest first."""
+    first = tool.apply(PutReviewTasks(items(ids[:1])))
+    again = {**project_of(server, first), "id": 50}
+    server.projects[50], server.columns[50] = again, set()
+    assert tool.find_ours()["review_project"] == first.remote["review_project"]
+
+
+@pytest.mark.parametrize("number", ["7", None, [2], True])
+def test_a_project_whose_id_is_no_number_is_unexpected(
+    server: RecordedLabelStudio, tool: LabelStudio, ids: list[str], number: Any
+) -> None:
+    def odd(request: Request) -> Answer | None:
+        answer = server.real(request)
+        if (request.method, request.path) == ("POST", "/api/projects/"):
+            answer.body = {**answer.body, "id": number}
+        return answer
+
+    with server.failing(odd), pytest.raises(UnexpectedAnswer):
+        tool.apply(PutReviewTasks(items(ids[:1])))
+
+
+LONG = "A review project whose title is longer than fifty characters indeed"
+
+
+@pytest.mark.parametrize("title", [LONG, f"  {LONG}  ", LONG[:49] + "  tail", "  blanks around "])
+def test_a_configured_title_that_does_not_fit_is_made_once(
+    server: RecordedLabelStudio, world: RecordedWorld, tool: LabelStudio, ids: list[str], title: str
+) -> None:
+    first = tool.apply(PutReviewTasks(items(ids[:1]), project=title))
+    called = project_of(server, first)["title"]
+    assert first.remote["review_title"] == called
+    again = world.tool().apply(PutReviewTasks(items(ids[:2]), project=title))
+    assert again.remote["review_project"] == first.remote["review_project"]
+    assert "review_title" not in again.remote
+    assert len(server.projects) == 2
+
+
+def test_a_lone_surrogate_in_a_settings_title_does_no_harm(
+    server: RecordedLabelStudio, world: RecordedWorld, ids: list[str]
+) -> None:
+    server.projects[int(world.project)]["title"] = "\ud83d bad"
+    server.tasks[int(ids[0])]["data"] = {"text": "\ud83d", "n": float("nan")}
+    receipt = world.tool().apply(PutReviewTasks(items(ids[:1])))
+    made = project_of(server, receipt)
+    task = server.tasks[int(receipt.remote[ids[0]])]
+    assert (made["title"], task["data"]["text"], task["data"]["n"]) == ("Review: \\ud83d bad", "\\ud83d", None)
 
 
 # The label config

@@ -75,6 +75,57 @@ def test_a_server_that_stores_nothing_is_found_out(
         receipt = tool.apply(SetField("iaa_agreement", 0.5, tuple(ids)))
     assert receipt.failed is not None
     assert "read back" in receipt.failed
+    assert receipt.written == ()
+
+
+def test_a_server_that_stores_nothing_from_some_chunk_on_is_found_out(
+    server: RecordedLabelStudio, tool: LabelStudio, ids: list[str], monkeypatch: Any
+) -> None:
+    """What was confirmed before is written; of the rest nothing is."""
+    monkeypatch.setattr(write, "BULK", 3)
+    calls: list[Request] = []
+
+    def drop(request: Request) -> Answer | None:
+        if request.path == "/api/dm/actions":
+            calls.append(request)
+            if len(calls) > 1:
+                return Answer(200, {"detail": f"Updated {len(request.body['selectedItems']['included'])} tasks"})
+        return None
+
+    with server.failing(drop):
+        receipt = tool.apply(SetField("iaa_agreement", 0.5, tuple(ids)))
+        assert (receipt.written, len(calls)) == (tuple(ids[:3]), 2)
+        assert "read back" in (receipt.failed or "")
+
+
+def test_a_field_that_was_not_stored_once_is_read_back_the_next_time(
+    server: RecordedLabelStudio, tool: LabelStudio, ids: list[str]
+) -> None:
+    """One operation a value: each of them would otherwise pass as written."""
+
+    def drop(request: Request) -> Answer | None:
+        if request.path == "/api/dm/actions":
+            return Answer(200, {"detail": f"Updated {len(request.body['selectedItems']['included'])} tasks"})
+        return None
+
+    with server.failing(drop):
+        receipts = [tool.apply(SetField("iaa_agreement", value, (ids[0],))) for value in (0.1, 0.2, 0.3)]
+    assert [(one.written, one.failed is None) for one in receipts] == [((), False)] * 3
+
+
+@pytest.mark.parametrize("stored", [10**400, True, None, "0.5", [0.5]])
+def test_what_the_server_holds_instead_is_no_bug(
+    server: RecordedLabelStudio, tool: LabelStudio, ids: list[str], stored: Any
+) -> None:
+    def other(request: Request) -> Answer | None:
+        if request.path == "/api/dm/actions":
+            server.tasks[int(ids[0])]["data"]["iaa_agreement"] = stored
+            return Answer(200, {"detail": "Updated 1 tasks"})
+        return None
+
+    with server.failing(other):
+        receipt = tool.apply(SetField("iaa_agreement", 0.5, (ids[0],)))
+    assert (receipt.written, receipt.failed is None) == ((), False)
 
 
 def test_a_server_that_stores_on_some_only_is_found_out(
@@ -237,6 +288,23 @@ def test_the_first_tab_of_a_project_is_not_ours(server: RecordedLabelStudio, too
     assert server.views == {}
 
 
+def test_a_removal_of_the_tab_that_dies_is_completed_by_the_next(
+    server: RecordedLabelStudio, world: RecordedWorld, tool: LabelStudio
+) -> None:
+    default = tool.apply(VIEW).remote["default_view"]
+    deleted: list[Request] = []
+
+    def die(request: Request) -> Answer | None:
+        deleted.extend([request] if request.method == "DELETE" else [])
+        return Answer(503, "", "text/html") if len(deleted) > 1 else None
+
+    with server.failing(die), pytest.raises(RetryLater):
+        tool.apply(RemoveView(default))
+    assert "view" in world.tool().find_ours()
+    tool.apply(RemoveView(default))
+    assert server.views == {}
+
+
 def owners_tab(world: RecordedWorld, **data: Any) -> int:
     body = {"project": int(world.project), "data": {"title": "Mine", **data}}
     return int(world.api("POST", "/api/dm/views/", body)["id"])
@@ -264,18 +332,88 @@ def test_an_owners_tab_on_our_field_is_the_owners(
     assert list(server.views) == [mine]
 
 
-def test_a_tab_that_a_person_changed_is_left_as_it_is(server: RecordedLabelStudio, tool: LabelStudio) -> None:
+def resaved(server: RecordedLabelStudio, number: int, **changes: Any) -> dict[str, Any]:
     """The interface saves a tab without keys it does not know, our mark among them."""
-    number = int(tool.apply(VIEW).remote["view"])
-    data = server.views[number]["data"]
+    data: dict[str, Any] = server.views[number]["data"]
     del data[write.MARK]
-    data.update(title="Streitfälle", ordering=["-tasks:data.iaa_agreement"], columnsWidth={"tasks:id": 60})
-    before = dict(data)
+    data.update(changes)
+    return dict(data)
+
+
+def test_a_tab_whose_look_a_person_changed_is_left_as_it_is(server: RecordedLabelStudio, tool: LabelStudio) -> None:
+    number = int(tool.apply(VIEW).remote["view"])
+    before = resaved(server, number, columnsWidth={"tasks:id": 60}, hiddenColumns={"explore": []})
     assert tool.apply(VIEW).remote["view"] == str(number)
     assert server.views[number]["data"] == before
     assert tool.find_ours()["view"] == str(number)
     tool.apply(RemoveView())
     assert server.views == {}
+
+
+STATUS_IS_CONFLICT = {
+    "filter": "filter:tasks:data.iaa_status",
+    "operator": "equal",
+    "type": "String",
+    "value": "conflict",
+}
+ANOTHER = {"filter": "filter:tasks:data.text", "operator": "contains", "type": "String", "value": "x"}
+OURS: dict[str, Any] = {
+    "title": "Conflicts",
+    "filters": {"conjunction": "and", "items": [STATUS_IS_CONFLICT]},
+    "ordering": ["tasks:data.iaa_agreement"],
+}
+CHANGED: list[dict[str, Any]] = [
+    {"title": "Bob's conflicts"},
+    {"ordering": ["tasks:id"]},
+    {"ordering": ["-tasks:data.iaa_agreement"]},
+    {"ordering": []},
+    {"filters": {"conjunction": "and", "items": [STATUS_IS_CONFLICT, ANOTHER]}},
+    {"filters": {"conjunction": "and", "items": [ANOTHER, STATUS_IS_CONFLICT]}},
+    {"filters": {"conjunction": "and", "items": [{**STATUS_IS_CONFLICT, "operator": "not_equal"}]}},
+    {"filters": {"conjunction": "and", "items": []}},
+    {"filters": None},
+    {"agreement_connector": {}},
+]
+
+
+@pytest.mark.parametrize("changes", CHANGED)
+def test_a_persons_tab_that_resembles_ours_is_the_persons(
+    server: RecordedLabelStudio, world: RecordedWorld, tool: LabelStudio, changes: dict[str, Any]
+) -> None:
+    if "agreement_connector" in changes:
+        changes = {**changes, "title": "Mine"}
+    mine = owners_tab(world, **{**OURS, **changes})
+    before = dict(server.views[mine]["data"])
+    assert "view" not in tool.find_ours()
+    receipt = tool.apply(VIEW)
+    assert receipt.remote["view"] != str(mine)
+    tool.apply(RemoveView())
+    assert list(server.views) == [mine]
+    assert server.views[mine]["data"] == before
+
+
+@pytest.mark.parametrize("changes", CHANGED[:3])
+def test_our_tab_that_a_person_made_their_own_stays(
+    server: RecordedLabelStudio, tool: LabelStudio, changes: dict[str, Any]
+) -> None:
+    """The next sync makes a second one."""
+    receipt = tool.apply(VIEW)
+    number = int(receipt.remote["view"])
+    before = resaved(server, number, **changes)
+    second = tool.apply(VIEW).remote["view"]
+    assert second != str(number)
+    tool.apply(RemoveView(receipt.remote["default_view"]))
+    assert int(second) not in server.views
+    assert server.views[number]["data"] == before
+
+
+@pytest.mark.parametrize("number", ["\ud83d", None, [2], True])
+def test_a_tab_whose_id_is_no_number_is_unexpected(server: RecordedLabelStudio, tool: LabelStudio, number: Any) -> None:
+    with (
+        server.failing(lambda request: Answer(200, [{"id": number, "data": {}}]) if "views" in request.path else None),
+        pytest.raises(UnexpectedAnswer),
+    ):
+        tool.find_ours()
 
 
 def test_a_tab_of_ours_follows_a_new_version(server: RecordedLabelStudio, tool: LabelStudio) -> None:
@@ -362,3 +500,95 @@ def test_a_project_without_a_description(server: RecordedLabelStudio, world: Rec
     assert server.projects[int(world.project)]["description"] is None
     tool.apply(PutSummary("alpha .6"))
     assert tool.find_ours()["summary"] == "alpha .6"
+
+
+TEXT = "Agreement: alpha 0.610 (0.50 to 0.70), 8 of 8 tasks with two ratings or more, 3 raters; gate at 0.7: NO-GO"
+NEW = "Agreement: alpha 0.720; gate at 0.7: GO"
+LINE = f"{START}{TEXT}{END}"
+DAMAGED = {
+    "end broken": LINE.replace("[/agreement-connector]", "[/agreement]"),
+    "end gone": LINE.removesuffix(END),
+    "start broken": LINE.replace("[agreement-connector]", "[agreement connector]"),
+    "start cut": LINE.replace("[agreement-connector]", "agreement-connector]"),
+    "start gone": LINE.removeprefix(START),
+    "no-break space": LINE.replace("connector] ", "connector]\xa0").replace(" [/", "\xa0[/"),
+    "no blank before the end": LINE.replace(" [/", "[/"),
+    "blanks doubled": LINE.replace("connector] ", "connector]   ").replace(" [/", "  [/"),
+    "blanks around": f"  {LINE}  ",
+    "a break inside": LINE.replace("; gate", "\n gate"),
+    "two breaks inside": LINE.replace("; gate", "\r\n gate").replace(", 8 of", ",\n8 of"),
+    "a break before the end": LINE.replace(" [/", "\n[/"),
+    "a break after the start": LINE.replace("connector] ", "connector]\n"),
+    "twice": f"{LINE}\n\n{LINE}",
+    "whole and damaged": f"{LINE}\n\n{LINE.removesuffix(END)}",
+    "edited inside": LINE.replace("alpha", "ALPHA"),
+    "of an older version": f"{START}alpha 0.61{END}",
+}
+
+
+@pytest.mark.parametrize("line", DAMAGED.values(), ids=DAMAGED)
+@pytest.mark.parametrize(
+    "around", ["{}", "Owner.\n\n{}", "{}\n\nOwner.", "Owner.\n{}\nPS: [hi]", "Owner.\r\n\r\n{}\r\nPS"]
+)
+def test_a_damaged_line_is_mended_and_goes(
+    server: RecordedLabelStudio, world: RecordedWorld, tool: LabelStudio, line: str, around: str
+) -> None:
+    project = server.projects[int(world.project)]
+    project["description"] = around.format(line)
+    found = tool.find_ours()["summary"]
+    assert found != TEXT
+    tool.apply(PutSummary(NEW))
+    assert project["description"] == around.format(f"{START}{NEW}{END}")
+    assert tool.find_ours()["summary"] == NEW
+    project["description"] = around.format(line)
+    tool.apply(RemoveSummary())
+    left = " ".join(around.format("").split())
+    assert " ".join(project["description"].split()) == left
+    assert "summary" not in tool.find_ours()
+
+
+THEIRS = [
+    "Do not touch the [agreement-connector] line, it ends with [/agreement-connector] ok",
+    "See [agreement-connector] Agreement: alpha 0.6 [/agreement-connector]",
+    "[agreement-connector] Agreement: 0.6 [/agreement-connector] is what it writes",
+    "[agreement-connector] writes here.",
+    "It ends with [/agreement-connector]",
+    "Agreement: we have one.",
+    "We said: Agreement: alpha .6 [/agreement-connector]",
+    "[agreement-connector]",
+    "[/agreement-connector]",
+    "- [agreement-connector] first\n- second [/agreement-connector]",
+]
+
+
+@pytest.mark.parametrize("words", THEIRS)
+@pytest.mark.parametrize("around", ["{}", "Owner.\n{}\n\nMore."])
+def test_an_owners_sentence_about_our_marks_stays(
+    server: RecordedLabelStudio, world: RecordedWorld, tool: LabelStudio, words: str, around: str
+) -> None:
+    project = server.projects[int(world.project)]
+    project["description"] = before = around.format(words)
+    assert "summary" not in tool.find_ours()
+    tool.apply(RemoveSummary())
+    assert project["description"] == before
+    for text in (TEXT, NEW):
+        tool.apply(PutSummary(text))
+        assert project["description"] == f"{before}\n\n{START}{text}{END}"
+    tool.apply(RemoveSummary())
+    assert project["description"] == before
+
+
+def test_a_lone_surrogate_in_the_description_can_be_shown(
+    server: RecordedLabelStudio, world: RecordedWorld, tool: LabelStudio
+) -> None:
+    server.projects[int(world.project)]["description"] = f"{START}Agreement: \ud83d{END}"
+    assert tool.find_ours()["summary"] == "Agreement: \\ud83d"
+
+
+@pytest.mark.parametrize("description", [{"a": 1}, ["x"], 3])
+def test_a_description_that_is_no_text_is_never_written_over(
+    server: RecordedLabelStudio, world: RecordedWorld, tool: LabelStudio, description: Any
+) -> None:
+    server.projects[int(world.project)]["description"] = description
+    with pytest.raises(UnexpectedAnswer):
+        tool.apply(PutSummary("x"))

@@ -326,3 +326,69 @@ def test_convabuse_at_three_levels(level: str, value: float) -> None:
     table = table_of(CASES / "ratings_convabuse.csv", choices={"value": QuestionChoice(level=level)})
     assert alpha(table).value == pytest.approx(value, abs=5e-7)
     assert (len(table.unit_ids), len(table.rater_ids)) == (4050, 8)
+
+
+@pytest.mark.parametrize("end", ["\r", "\n", "\r\n"])
+@pytest.mark.parametrize("header", ["unit,rater,value", "unit;rater;value"])
+def test_lines_end_as_any_system_ends_them(write: Write, end: str, header: str) -> None:
+    rows = [header, *(line.replace(",", header[4]) for line in ("1,a,x", "1,b,y", "2,a,x"))]
+    table = table_of(write(end.join([*rows, ""])))
+    assert values(table) == {("1", "a"): "x", ("1", "b"): "y", ("2", "a"): "x"}
+
+
+def test_a_header_that_is_no_line_of_cells_is_refused(write: Write) -> None:
+    with pytest.raises(FixConfiguration, match="unknown form"):
+        table_of(write("x" * 60_000 + ',"' + "y" * 200_000, "t.txt"))
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.parquet"])
+@pytest.mark.parametrize("column", ["unit", "rater", "value", "question", "time"])
+def test_two_columns_of_one_name_are_refused_where_the_name_is_used(write: Write, name: str, column: str) -> None:
+    """Nobody knows which of them is meant."""
+    header = ["unit", "rater", "value", "question", "time", column]
+    path = write(",".join(header) + "\n1,a,x,q,2026-01-01,y\n", name)
+    if name.endswith("parquet"):
+        pa = pytest.importorskip("pyarrow")
+        pq = pytest.importorskip("pyarrow.parquet")
+        pq.write_table(pa.table([pa.array(["x"])] * len(header), names=header), path)
+    with pytest.raises(FixConfiguration, match=f"2 columns called '{column}'"):
+        table_of(path)
+
+
+def test_two_columns_of_one_name_do_no_harm_where_the_name_is_not_used(write: Write) -> None:
+    table = table_of(write("unit,rater,value,note,note\n1,a,x,,\n1,b,x,,\n"))
+    assert len(values(table)) == 2
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"unit": "value", "rater": "value", "value": "value"},
+        {"unit": "value"},
+        {"rater": "unit"},
+        {"question": "rater"},
+        {"time": "value"},
+    ],
+)
+def test_one_column_cannot_be_two_things(write: Write, columns: Mapping[str, str]) -> None:
+    with pytest.raises(FixConfiguration, match="at once"):
+        table_of(write("unit,rater,value\n1,a,x\n"), columns=columns)
+
+
+@pytest.mark.parametrize("role", ["unit", "rater", "value"])
+@pytest.mark.parametrize("name", ["question", "time"])
+def test_a_column_named_for_one_role_is_not_taken_for_another_as_well(write: Write, role: str, name: str) -> None:
+    header = [name if one == role else one for one in ("unit", "rater", "value")]
+    table = table_of(write(",".join(header) + "\n1,a,2\n1,b,2\n"), columns={role: name})
+    assert list(table.questions) == ["value"]
+
+
+@pytest.mark.parametrize("content", ['{"a": 1}', '{"a": 1}\n\n', "{}"])
+@pytest.mark.parametrize("name", ["t.json", "t.jsonl", "t.csv"])
+def test_a_single_json_object_is_called_so(write: Write, content: str, name: str) -> None:
+    with pytest.raises(FixConfiguration, match="single JSON object"):
+        table_of(write(content, name))
+
+
+def test_a_table_of_one_json_row_is_a_table(write: Write) -> None:
+    assert values(table_of(write('{"unit": 1, "rater": "a", "value": "x"}', "t.jsonl"))) == {("1", "a"): "x"}
