@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from connector.agreement.alpha import krippendorff_alpha
     from connector.agreement.comparison import Difference, paired_difference
     from connector.agreement.consensus import UnitResult, UnitResults
+    from connector.agreement.dawid_skene import DawidSkene, dawid_skene
     from connector.agreement.gate import GateDecision, GateRule, Obstacle, QuestionDecision, decide
     from connector.agreement.gwet import brennan_prediger, conger_kappa, fleiss_kappa, gwet_ac1, gwet_ac2
     from connector.agreement.icc import intraclass
@@ -35,6 +36,7 @@ _HOME = {
     "AgreementReport": "report",
     "Band": "scales",
     "Coefficient": "intervals",
+    "DawidSkene": "dawid_skene",
     "Difference": "comparison",
     "GateDecision": "gate",
     "GateRule": "gate",
@@ -53,6 +55,7 @@ _HOME = {
     "brennan_prediger": "gwet",
     "cohen_kappa": "kappa",
     "conger_kappa": "gwet",
+    "dawid_skene": "dawid_skene",
     "decide": "gate",
     "fleiss_kappa": "gwet",
     "gwet_ac1": "gwet",
@@ -70,6 +73,7 @@ __all__ = [
     "AgreementReport",
     "Band",
     "Coefficient",
+    "DawidSkene",
     "Difference",
     "GateDecision",
     "GateRule",
@@ -88,6 +92,7 @@ __all__ = [
     "brennan_prediger",
     "cohen_kappa",
     "conger_kappa",
+    "dawid_skene",
     "decide",
     "fleiss_kappa",
     "gwet_ac1",
