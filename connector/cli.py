@@ -691,6 +691,8 @@ def _synced_lines(done: Synced, config: Path) -> Iterator[str]:
     else:
         yield "Nothing to write: the tool shows these numbers already."
     yield f"Look: {done.view_link or done.project.link}"
+    if done.written is not None and "review_title" in done.written.remote:
+        yield f"The review project's title was cut to what the tool takes: {clean(done.written.remote['review_title'])}"
     if done.review_project is not None:
         yield f"Review tasks: project {clean(done.review_project)}"
     yield f"The whole report: connector report -c {config}"
@@ -702,6 +704,12 @@ def _removed_lines(removed: Removal, *, dry_run: bool) -> Iterator[str]:
         return
     yield "A dry run; a removal would:" if dry_run else "Done:"
     yield from (f"  {line}" for line in removed.lines)
+    remote = removed.written.remote if removed.written is not None else {}
+    if "kept_project" in remote:
+        theirs = (
+            f"{remote.get('kept', '0')} review tasks with work in them, {remote.get('kept_others', '0')} other tasks"
+        )
+        yield f"The review project {remote['kept_project']} stays: it holds {theirs}."
     if removed.review_project is not None:
         yield f"The review project {removed.review_project} stays; with --review it goes too, with the work in it."
 

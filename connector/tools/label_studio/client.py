@@ -382,8 +382,10 @@ class Client:
             return json.loads(response.body)
         except RecursionError:
             return UnexpectedAnswer(f"Label Studio's answer to /{path} is nested too deeply to be read.")
-        except ValueError:
+        except (json.JSONDecodeError, UnicodeDecodeError):
             pass
+        except ValueError:
+            return UnexpectedAnswer(f"Label Studio's answer to /{path} holds a number of too many digits to be read.")
         size = len(response.body)
         return CutOff(f"Label Studio's answer to /{path} is cut short or not JSON ({size} bytes).", _AGAIN)
 

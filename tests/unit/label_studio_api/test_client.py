@@ -636,6 +636,14 @@ def test_json_of_any_depth_is_no_bug(server: RecordedLabelStudio, legacy: Client
     assert caught.value.__context__ is None
 
 
+def test_a_number_of_any_length_is_no_bug(server: RecordedLabelStudio, legacy: Client) -> None:
+    with (
+        server.failing(refuse_all(200, '{"n": ' + "9" * 5000 + "}")),
+        pytest.raises(UnexpectedAnswer, match="too many digits"),
+    ):
+        legacy.get("api/projects/")
+
+
 @pytest.mark.parametrize("content", [[float("nan")], [float("inf")], "deep"])
 def test_what_json_cannot_carry_is_refused_here(legacy: Client, content: Any) -> None:
     if content == "deep":
