@@ -576,8 +576,9 @@ def _read_sources(
 
 
 def _outside_note(units: Sequence[str]) -> list[str]:
-    few = ", ".join(units[:5]) + (", ..." if len(units) > 5 else "")
-    return [f"Outside the batch and left out: {len(units):,} units ({few})."] if units else []
+    from connector.annotations.display import few
+
+    return [f"Outside the batch and left out: {len(units):,} units ({few(units)})."] if units else []
 
 
 def _read_text(path: Path) -> str:

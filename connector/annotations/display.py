@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -25,6 +26,15 @@ def text_of(value: Any, kind: str = "") -> str:
     if isinstance(value, tuple):
         return ", ".join(category_key(member) for member in value) or NOTHING
     return category_key(value)
+
+
+def few(ids: Sequence[str], most: int = 5) -> str:
+    """The first ids of a list, for a sentence.
+
+    >>> few(["1", "2", "3"], most=2), few(["1"])
+    ('1, 2, ...', '1')
+    """
+    return ", ".join(ids[:most]) + (", ..." if len(ids) > most else "")
 
 
 def _date(seconds: float) -> str:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from connector.annotations.model import Annotation, Unit
-from connector.errors import AnotherRun, ConnectorError, DataNotTrusted, FixConfiguration
+from connector.errors import AnotherRun, ConnectorError, DataNotTrusted, FixConfiguration, SkippedTask
 from connector.tools.base import Cursor
 
 SCHEMA_VERSION = 1
@@ -23,7 +23,7 @@ SCHEMA_VERSION = 1
 _TABLES = """
 CREATE TABLE source (
     source TEXT PRIMARY KEY, tool TEXT NOT NULL, title TEXT NOT NULL, link TEXT NOT NULL, settings TEXT NOT NULL,
-    newest_update TEXT, last_id TEXT, full_pull_at REAL, cut_short INTEGER NOT NULL DEFAULT 0, required_ratings INTEGER
+    newest_update TEXT, last_id TEXT, full_pull_at REAL, required_ratings INTEGER
 ) STRICT;
 CREATE TABLE unit (
     source TEXT NOT NULL, unit TEXT NOT NULL, created_at TEXT, updated_at TEXT, declared INTEGER,
@@ -42,7 +42,7 @@ CREATE TABLE ledger (
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE run (
     id INTEGER PRIMARY KEY, source TEXT NOT NULL, verb TEXT NOT NULL, started_at REAL NOT NULL, finished_at REAL,
-    outcome TEXT, counts TEXT, gate TEXT, report TEXT
+    outcome TEXT, counts TEXT, gate TEXT
 ) STRICT;
 """
 
@@ -216,10 +216,6 @@ class Store:
         """`updated_at` of every stored unit."""
         return dict(self._db.execute("SELECT unit, updated_at FROM unit WHERE source = ?", (source,)))
 
-    def created(self, source: str) -> dict[str, str | None]:
-        """`created_at` of every stored unit: a reused id shows here."""
-        return dict(self._db.execute("SELECT unit, created_at FROM unit WHERE source = ?", (source,)))
-
     def put_unit(self, source: str, unit: Unit) -> None:
         """Store a unit with exactly these annotations.
 
@@ -286,6 +282,12 @@ class Store:
         """Malformed tasks and why."""
         return dict(self._db.execute("SELECT unit, reason FROM skipped WHERE source = ? ORDER BY unit", (source,)))
 
+    def entries(self, source: str) -> Iterator[Unit | SkippedTask]:
+        """Every stored unit, and the malformed tasks after them."""
+        yield from self.units(source)
+        for unit, reason in self.skipped(source).items():
+            yield SkippedTask(unit, reason)
+
     def forget_units(self, source: str, units: Iterable[str]) -> None:
         """Drop units that are gone from the tool, with their annotations and what was written to them."""
         rows = [(source, unit) for unit in units]
@@ -333,6 +335,20 @@ class Store:
         ):
             found.setdefault(item, {})[unit] = json.loads(value)
         return found
+
+    def item(self, source: str, item: str) -> Any:
+        """The value of an item of the project, None where there is none."""
+        row = self._db.execute(
+            "SELECT value FROM ledger WHERE source = ? AND unit = '' AND item = ?", (source, item)
+        ).fetchone()
+        return None if row is None else json.loads(row[0])
+
+    def wrote_fields(self, source: str) -> bool:
+        """Whether the ledger holds any field that we wrote or were about to write."""
+        row = self._db.execute(
+            "SELECT 1 FROM ledger WHERE source = ? AND (item GLOB 'field:*' OR item GLOB 'intent:*') LIMIT 1", (source,)
+        ).fetchone()
+        return row is not None
 
     def record(self, source: str, item: str, values: Mapping[str, Any]) -> None:
         """Enter what was confirmed as written: unit -> value."""

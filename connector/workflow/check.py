@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from connector.annotations.collect import Table
+from connector.annotations.collect import Table, natural_key
+from connector.annotations.display import few
 from connector.annotations.model import Unit
 from connector.config import Settings
 from connector.errors import SkippedTask
@@ -161,10 +162,9 @@ def _stale(table: Table) -> Iterator[Finding]:
 
 def _not_whole(table: Table) -> Iterator[Finding]:
     if table.incomplete:
-        few = ", ".join(table.incomplete[:5]) + (", ..." if len(table.incomplete) > 5 else "")
         yield Finding(
             "warning",
-            f"{len(table.incomplete):,} tasks declare more annotations than came ({few}).",
+            f"{len(table.incomplete):,} tasks declare more annotations than came ({few(table.incomplete)}).",
             "The server's counter drifts when two people submit at once; if it is all tasks, this token sees only part"
             " of the annotations.",
         )
@@ -173,5 +173,5 @@ def _not_whole(table: Table) -> Iterator[Finding]:
 
 
 def _listed(names: Iterable[str], most: int = 12) -> str:
-    ordered = sorted(names, key=lambda name: (not name.isdigit(), len(name), name))
+    ordered = sorted(names, key=natural_key)
     return ", ".join(ordered[:most]) + (f" and {len(ordered) - most} more" if len(ordered) > most else "") or "none"

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from connector.agreement.gate import Obstacle
 from connector.annotations.collect import Table
 from connector.config import Settings
-from connector.errors import DataNotTrusted, SkippedTask
+from connector.errors import DataNotTrusted
 from connector.store import Store
 from connector.tools.base import Project, Tool
 from connector.workflow.batch import Batch, Restricted
@@ -42,15 +42,12 @@ def gate(
     project = tool.open()
     cut_short: list[Obstacle] = []
     try:
-        pulled = pull(
-            tool, store, project, tool.name, settings.push.prefix, now=started, full=False, progress=watch.pulling
-        )
+        pulled = pull(tool, store, project, settings.push.prefix, now=started, full=False, progress=watch.pulling)
     except DataNotTrusted as error:  # nothing of it was kept: what the store held before is shown, and decides nothing
         pulled = Pulled(0, 0, False, store.skipped(project.source))
         cut_short.append(Obstacle("pull_cut_short", f"The pull was cut short: {error.message}"))
     run = store.start_run(project.source, "gate", started)
-    skipped = [SkippedTask(unit, reason) for unit, reason in store.skipped(project.source).items()]
-    chosen = Restricted([*store.units(project.source), *skipped], batch)
+    chosen = Restricted(store.entries(project.source), batch)
     table = collect(chosen, project.schema, settings)
     data, name = fingerprint(table), _name(batch)
     look = _look(store, project.source, name, data)

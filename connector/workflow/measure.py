@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from connector.agreement.gate import GateDecision, GateRule, Obstacle, decide
 from connector.agreement.report import AgreementReport, QuestionRatings, assess
 from connector.annotations.collect import Collector, CountingRules, Table
+from connector.annotations.display import few
 from connector.annotations.model import Schema, Unit
 from connector.config import QuestionSettings, Settings
 from connector.errors import DataNotTrusted, FixConfiguration, SkippedTask
@@ -49,7 +50,6 @@ def collect(
     units: Iterable[Unit | SkippedTask],
     schema: Schema,
     settings: Settings,
-    skipped: Iterable[SkippedTask] = (),
     default: QuestionSettings | None = None,
 ) -> Table:
     """The table of these units under the settings' counting rules; `default` is how questions that the settings don't
@@ -70,8 +70,6 @@ def collect(
             collector.skip(unit)
         else:
             collector.add(unit)
-    for one in skipped:
-        collector.skip(one)
     return collector.table()
 
 
@@ -166,11 +164,10 @@ def _questions(table: Table, only: Sequence[str]) -> list[QuestionRatings]:
 def _obstacles(table: Table, *, live: bool) -> list[Obstacle]:
     obstacles = []
     if table.incomplete and not live:
-        few = ", ".join(table.incomplete[:5]) + (", ..." if len(table.incomplete) > 5 else "")
         obstacles.append(
             Obstacle(
                 "incomplete",
-                f"{len(table.incomplete)} tasks hold fewer annotations than they declare ({few}):"
+                f"{len(table.incomplete)} tasks hold fewer annotations than they declare ({few(table.incomplete)}):"
                 " the file is incomplete.",
             )
         )

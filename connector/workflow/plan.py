@@ -6,6 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from connector.annotations.collect import natural_key
+from connector.annotations.display import few
 from connector.tools.base import (
     ClearFields,
     PutReviewTasks,
@@ -102,9 +104,8 @@ def _field_lines(operations: Iterable[WriteOp]) -> list[str]:
 
 
 def _units(units: set[str]) -> str:
-    shown = sorted(units, key=lambda unit: (not unit.isdigit(), len(unit), unit))
-    few = ", ".join(shown[:5]) + (", ..." if len(shown) > 5 else "")
-    return f"{len(shown):,} unit{'' if len(shown) == 1 else 's'} ({few})"
+    shown = sorted(units, key=natural_key)
+    return f"{len(shown):,} unit{'' if len(shown) == 1 else 's'} ({few(shown)})"
 
 
 def _describe(op: WriteOp) -> str | None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
-from connector.annotations.model import Unit
 from connector.errors import NotThere
 from connector.store import Store, StoredSource
 from connector.tools.base import Cursor, Page, Project, Tool
@@ -42,7 +42,6 @@ def pull(
     tool: Tool,
     store: Store,
     project: Project,
-    tool_name: str,
     prefix: str,
     *,
     now: float,
@@ -74,7 +73,7 @@ def pull(
         store.put_source(
             StoredSource(
                 project.source,
-                tool_name,
+                tool.name,
                 project.title,
                 project.link,
                 project.settings,
@@ -110,9 +109,8 @@ def _claim(store: Store, source: str, prefix: str) -> None:
             continue
         data = store.data_of(source, unit)
         ours, foreign = sort_fields(data, prefix, proven)
-        store.put_data(source, unit, {key: value for key, value in data.items() if key not in ours})
-        there = {FIELD + name: value for name, value in ours.items()}
-        store.put_fields(source, unit, there | {FOREIGN + name: True for name in foreign})
+        store.put_data(source, unit, _without(data, ours))
+        _enter_fields(store, source, unit, ours, foreign)
 
 
 def _changes(
@@ -126,7 +124,7 @@ def _changes(
         cursor = page.cursor
         progress(fetched, page.total)
     gone: list[str] = []
-    here = {**store.created(source), **dict.fromkeys(store.skipped(source))}
+    here = [*store.known(source), *store.skipped(source)]
     if project.n_units is not None and project.n_units < len(here):
         there = tool.unit_ids()
         gone = [unit for unit in here if unit not in there]
@@ -137,16 +135,19 @@ def _changes(
 def _keep(store: Store, source: str, page: Page, prefix: str, known: Known) -> None:
     for unit in page.units:
         ours, foreign = sort_fields(unit.data, prefix, known(unit.id))
-        store.put_unit(source, unit._replace(data=_without(unit, ours)))
-        there = {FIELD + name: value for name, value in ours.items()}
-        store.put_fields(source, unit.id, there | {FOREIGN + name: True for name in foreign})
+        store.put_unit(source, unit._replace(data=_without(unit.data, ours)))
+        _enter_fields(store, source, unit.id, ours, foreign)
     for skipped in page.skipped:
         store.put_skipped(source, skipped.unit, skipped.reason)
 
 
-def _without(unit: Unit, fields: Iterable[str]) -> dict[str, object]:
-    ours = set(fields)
-    return {key: value for key, value in unit.data.items() if key not in ours}
+def _enter_fields(store: Store, source: str, unit: str, ours: Mapping[str, Any], foreign: Iterable[str]) -> None:
+    there = {FIELD + name: value for name, value in ours.items()}
+    store.put_fields(source, unit, there | {FOREIGN + name: True for name in foreign})
+
+
+def _without(data: Mapping[str, Any], fields: Collection[str]) -> dict[str, Any]:
+    return {key: value for key, value in data.items() if key not in fields}
 
 
 def _mend_ledger(store: Store, source: str, there: Mapping[str, str]) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from connector.agreement.gate import printed
 from connector.config import Settings
-from connector.errors import DataNotTrusted, FixConfiguration, SkippedTask
+from connector.errors import DataNotTrusted, FixConfiguration
 from connector.store import Store
 from connector.tools.base import Project, PutReviewTasks, PutSummary, PutView, RemoveSummary, RemoveView, Tool, WriteOp
 from connector.workflow.fields import AGREEMENT, STATUS, desired_fields, field_names
@@ -69,7 +69,7 @@ def sync(tool: Tool, store: Store, settings: Settings, *, dry_run: bool, full: b
     """
     started = watch.now()
     project = tool.open()
-    pulled = pull(tool, store, project, tool.name, settings.push.prefix, now=started, full=full, progress=watch.pulling)
+    pulled = pull(tool, store, project, settings.push.prefix, now=started, full=full, progress=watch.pulling)
     run = store.start_run(project.source, "sync", started)
     measured = measure_stored(store, project, settings)
     try:
@@ -83,15 +83,13 @@ def sync(tool: Tool, store: Store, settings: Settings, *, dry_run: bool, full: b
         written = apply_plan(tool, store, project.source, plan, watch.writing)
         counts = {"pulled": pulled.fetched, "gone": pulled.gone, "written": written.values + written.cleared}
         store.end_run(run, watch.now(), "done", counts)
-    ledger = store.ledger(project.source)
-    review, tab = (ledger.get(item, {}).get("") for item in (REVIEW_PROJECT, VIEW_LINK))
+    review, tab = (store.item(project.source, item) for item in (REVIEW_PROJECT, VIEW_LINK))
     return Synced(project, pulled, measured, plan, written, review, tab)
 
 
 def measure_stored(store: Store, project: Project, settings: Settings) -> Measured:
     """The numbers of everything the store holds of a project."""
-    skipped = [SkippedTask(unit, reason) for unit, reason in store.skipped(project.source).items()]
-    return measure(collect(store.units(project.source), project.schema, settings, skipped), settings, live=True)
+    return measure(collect(store.entries(project.source), project.schema, settings), settings, live=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +116,7 @@ def review(tool: Tool, store: Store, settings: Settings, *, create: bool, watch:
     ToolTrouble, WritesFailed : as for `sync`.
     """
     project = tool.open()
-    pull(tool, store, project, tool.name, settings.push.prefix, now=watch.now(), full=False, progress=watch.pulling)
+    pull(tool, store, project, settings.push.prefix, now=watch.now(), full=False, progress=watch.pulling)
     measured = measure_stored(store, project, settings)
     distrust(measured.table)
     operations = _reviews(tool, settings, measured, store.ledger(project.source))
@@ -126,9 +124,8 @@ def review(tool: Tool, store: Store, settings: Settings, *, create: bool, watch:
     made = 0
     if create and operations:
         made = apply_plan(tool, store, project.source, WritePlan(tuple(operations)), watch.writing).review_tasks
-    ledger = store.ledger(project.source, "review")
-    known = ledger.get(REVIEW_PROJECT, {}).get("")
-    return ReviewStatus(known, len(ledger.get(REVIEW_TASK, {})), waiting - made, made)
+    existing = store.ledger(project.source, REVIEW_TASK).get(REVIEW_TASK, {})
+    return ReviewStatus(store.item(project.source, REVIEW_PROJECT), len(existing), waiting - made, made)
 
 
 def plan_writes(tool: Tool, store: Store, project: Project, settings: Settings, measured: Measured) -> WritePlan:

@@ -44,13 +44,12 @@ class Written:
     cleared: int = 0
     missing: set[str] = field(default_factory=set)
     review_tasks: int = 0
-    operations: int = 0
     remote: dict[str, str] = field(default_factory=dict)
 
 
 def fields_known(store: Store, source: str) -> Callable[[str], Collection[str] | None]:
     """Unit -> the fields that the ledger says we wrote, or were about to; None for all where there is no ledger."""
-    if not (store.ledger(source, FIELD) or store.ledger(source, INTENT)):
+    if not store.wrote_fields(source):
         return lambda unit: None  # noqa: ARG005 - nothing is known of any unit
 
     def known(unit: str) -> Collection[str]:
@@ -100,7 +99,6 @@ def _size(op: WriteOp) -> int:
 
 
 def _enter(store: Store, source: str, op: WriteOp, receipt: Receipt, written: Written) -> None:
-    written.operations += 1
     written.missing.update(receipt.missing)
     written.remote.update(receipt.remote)
     if receipt.missing and not isinstance(op, PutReviewTasks):
