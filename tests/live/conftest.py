@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from connector.demo.seed import Api, Rater, choice, make_project, sign_up, task_ids
 from connector.demo.servers import LabelStudioServer, label_studio_server
@@ -172,6 +173,31 @@ def login(label_studio: LabelStudioServer) -> Callable[..., None]:
         page.wait_for_url(re.compile(r"^(?!.*/user/login)"))
 
     return through_the_page
+
+
+@pytest.fixture
+def shown() -> Callable[..., str]:
+    """`shown(page, *texts, without=())` waits until the page shows all of these texts and none of the others, and gives
+    all that it shows then.
+
+    The pages draw themselves in steps and may show an empty state in between; one that stays without is loaded anew.
+    """
+    settled = """([texts, without]) => {
+        const all = document.body.innerText
+        return texts.every(text => all.includes(text)) && !without.some(text => all.includes(text)) && all
+    }"""
+
+    def wait(page: Page, *texts: str, without: Sequence[str] = ()) -> str:
+        for patience in (15_000, 15_000, 30_000):
+            try:
+                found = page.wait_for_function(settled, arg=[list(texts), list(without)], timeout=patience)
+            except PlaywrightTimeout:
+                page.reload()
+            else:
+                return str(found.json_value())
+        raise AssertionError(f"not {texts} without {without}, but:\n{page.inner_text('body')}")
+
+    return wait
 
 
 @pytest.fixture

@@ -20,16 +20,14 @@ def test_the_owner_logs_in_and_the_data_manager_shows_the_tasks(
     project: Callable[..., SmallProject],
     page: Page,
     login: Callable[..., None],
+    shown: Callable[..., str],
     screenshot: Callable[..., Path],
 ) -> None:
     made = project([["Positive", "Positive"], ["Positive", "Negative", "Negative"]], title="Two reviews")
     login(page)
     page.goto(f"{label_studio.url}/projects/{made.id}/data")
-    page.get_by_text("text number 1").first.wait_for()
-    shown = page.inner_text("body")
-    assert "Two reviews" in shown
-    assert "text number 0" in shown
-    assert re.search(r"Submitted annotations:\s*5", shown)
+    text = shown(page, "Two reviews", "text number 0", "text number 1", "Submitted annotations:")
+    assert re.search(r"Submitted annotations:\s*5", text)
     assert screenshot(page).stat().st_size > 10_000
 
 
@@ -45,6 +43,6 @@ def test_nobody_gets_in_with_a_wrong_password(label_studio: LabelStudioServer, p
     page.goto(f"{label_studio.url}/user/login/")
     page.fill("input[name=email]", label_studio.email)
     page.fill("input[name=password]", "wrong")
-    page.click("button[type=submit]")
-    page.wait_for_load_state()
+    with page.expect_response(lambda answer: answer.request.method == "POST" and "/user/login" in answer.url):
+        page.click("button[type=submit]")
     assert page.request.get(f"{label_studio.url}/api/current-user/whoami").status in (401, 403)

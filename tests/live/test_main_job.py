@@ -43,6 +43,7 @@ def test_scores_tags_and_the_tab_appear_follow_a_change_and_go_away(
     run: Callable[..., Run],
     page: Page,
     login: Callable[..., None],
+    shown: Callable[..., str],
     screenshot: Callable[..., Path],
     label_studio: LabelStudioServer,
 ) -> None:
@@ -73,10 +74,7 @@ def test_scores_tags_and_the_tab_appear_follow_a_change_and_go_away(
 
     login(page)
     page.goto(f"{label_studio.url}/projects/{made.id}/data?tab={tab['id']}")
-    page.get_by_text("text number 6").first.wait_for()
-    shown = page.inner_text("body")
-    assert "text number 2" in shown
-    assert "text number 0" not in shown, "the tab holds the conflicts alone"
+    shown(page, "text number 6", "text number 2", without=["text number 0"])  # the tab holds the conflicts alone
     screenshot(page)
 
     assert "Nothing to write" in connector("sync")
@@ -131,6 +129,7 @@ def test_conflicts_go_to_a_review_project_once(
     run: Callable[..., Run],
     page: Page,
     login: Callable[..., None],
+    shown: Callable[..., str],
     screenshot: Callable[..., Path],
     label_studio: LabelStudioServer,
 ) -> None:
@@ -147,8 +146,7 @@ def test_conflicts_go_to_a_review_project_once(
 
     login(page)
     page.goto(f"{label_studio.url}/projects/{review}/data?task={tasks[0]['id']}")
-    page.get_by_text("Rater A").first.wait_for()
-    assert "text number" in page.inner_text("body")
+    shown(page, "Rater A", "text number")
     screenshot(page)
 
     owner.call("POST", f"/api/tasks/{tasks[0]['id']}/annotations/", {"result": [choice("yes")]})
