@@ -1,4 +1,4 @@
-"""A real Label Studio and a real browser, started by the first test that asks for them."""
+"""A real Label Studio, a real Argilla and a real browser, started by the first test that asks for them."""
 
 from __future__ import annotations
 
@@ -14,8 +14,15 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
-from connector.demo.seed import Api, Rater, choice, make_project, sign_up, task_ids
-from connector.demo.servers import LabelStudioServer, label_studio_server
+from connector.demo.label_studio_seed import Api, Rater, choice, make_project, sign_up, task_ids
+from connector.demo.label_studio_server import LabelStudioServer, label_studio_server
+from tests.live.argilla_fixtures import (  # noqa: F401 - fixtures
+    argilla,
+    argilla_annotators,
+    argilla_login,
+    argilla_owner,
+    dataset,
+)
 from tests.live.support import SmallProject
 
 if TYPE_CHECKING:

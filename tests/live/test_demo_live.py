@@ -11,17 +11,18 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
-from connector.demo.live import run_live
-from connector.demo.seed import Api
-from connector.demo.servers import LabelStudioServer, is_free
+from connector.demo.label_studio_seed import Api
+from connector.demo.label_studio_server import LabelStudioServer
+from connector.demo.live import LabelStudioDemo, run_live
+from connector.demo.process import is_free
 from connector.errors import AnotherRun, ToolTrouble
 
 PROGRAM = """
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
-from connector.demo.live import run_live
-run_live(lambda url, key, project, workdir: print("SYNC", url, project), folder=Path(sys.argv[1]))
+from connector.demo.live import LabelStudioDemo, run_live
+run_live(LabelStudioDemo(), lambda url, key, project, workdir: print("SYNC", url, project), folder=Path(sys.argv[1]))
 """
 
 
@@ -37,7 +38,14 @@ class Visit:
     server: LabelStudioServer | None = None
 
     def go(self) -> Visit:
-        run_live(self._sync, folder=self.folder, progress=lambda line: None, say=self.told.append, wait=self._wait)
+        run_live(
+            LabelStudioDemo(),
+            self._sync,
+            folder=self.folder,
+            progress=lambda line: None,
+            say=self.told.append,
+            wait=self._wait,
+        )
         return self
 
     def _sync(self, url: str, api_key: str, project: str, workdir: Path) -> None:
@@ -85,7 +93,7 @@ def test_what_sync_raises_comes_through_and_the_server_ends(first: Visit) -> Non
         raise ToolTrouble(f"the sync of {url} failed")
 
     with pytest.raises(ToolTrouble, match=f"the sync of {first.url} failed"):
-        run_live(failing, folder=first.folder, progress=lambda line: None)
+        run_live(LabelStudioDemo(), failing, folder=first.folder, progress=lambda line: None)
     assert is_free(_port(first.url))
 
 
@@ -94,6 +102,7 @@ def test_a_project_that_was_deleted_by_hand_is_seeded_again(first: Visit) -> Non
         Api(url, api_key).call("DELETE", f"/api/projects/{project}/")
 
     run_live(
+        LabelStudioDemo(),
         delete,
         folder=first.folder,
         progress=lambda line: None,
@@ -112,7 +121,7 @@ def test_a_seeding_that_was_cut_short_is_begun_anew(first: Visit) -> None:
 
 def test_two_demos_at_once_are_refused(tmp_path: Path) -> None:
     with FileLock(tmp_path / "demo.lock"), pytest.raises(AnotherRun):
-        run_live(lambda *given: None, folder=tmp_path / "demo", progress=lambda line: None)
+        run_live(LabelStudioDemo(), lambda *given: None, folder=tmp_path / "demo", progress=lambda line: None)
     assert [file.name for file in tmp_path.iterdir()] == ["demo.lock"]
 
 

@@ -1,10 +1,8 @@
-"""The launcher's promises: a server on loopback that is gone afterwards, and an environment that heals."""
+"""The launcher's promises: a server on loopback that is gone afterwards."""
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
 import shutil
 import signal
 import socket
@@ -12,21 +10,24 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import requests
 
-from connector.demo import guard, servers
-from connector.demo.seed import CATEGORIES, Api, seed_sentiment
-from connector.demo.servers import LabelStudioServer, label_studio_server
-from connector.errors import FixConfiguration, RetryLater
+from connector.demo import guard
+from connector.demo import server as base
+from connector.demo.label_studio_seed import Api, seed_sentiment
+from connector.demo.label_studio_server import VERSION, LabelStudioServer, label_studio_server
+from connector.demo.process import ServerFailed, free_port, is_free
+from connector.demo.reviews import CATEGORIES
+from connector.errors import FixConfiguration
+from tests.live.support import alive, listening, until
 
 HOLD = """
 import sys, time
 from pathlib import Path
-from connector.demo.servers import label_studio_server
+from connector.demo.label_studio_server import label_studio_server
 with label_studio_server(Path(sys.argv[1])) as server:
     print(server.pid, server.port, flush=True)
     time.sleep(600)
@@ -52,12 +53,12 @@ def data_dir(label_studio: LabelStudioServer, tmp_path: Path) -> Path:
 def test_it_answers_as_its_owner_on_loopback_only(label_studio: LabelStudioServer) -> None:
     me = Api(label_studio.url, label_studio.token).call("GET", "/api/current-user/whoami")
     assert me["email"] == label_studio.email
-    assert _listening(label_studio.pid) == {("127.0.0.1", label_studio.port)}
+    assert listening(label_studio.pid) == {("127.0.0.1", label_studio.port)}
 
 
 def test_it_sends_nothing_home(label_studio: LabelStudioServer) -> None:
     version = requests.get(f"{label_studio.url}/api/version", timeout=30).json()
-    assert version["release"] == servers.VERSION
+    assert version["release"] == VERSION
     assert version["label-studio-os-package"]["latest_version_from_pypi"] is None
 
 
@@ -73,9 +74,9 @@ def test_it_stops_and_comes_back_with_its_data_and_leaves_nothing(data_dir: Path
         server.stop()
         assert time.monotonic() - started < guard.PATIENCE / 2, "it had to be killed"
         server.stop()
-    assert not _alive(first)
-    assert not _alive(second)
-    assert servers.is_free(port)
+    assert not alive(first)
+    assert not alive(second)
+    assert is_free(port)
 
 
 @pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=lambda sign: sign.name)
@@ -83,12 +84,12 @@ def test_no_server_outlives_a_caller_that_is_ended(data_dir: Path, sign: signal.
     caller = subprocess.Popen([sys.executable, "-c", HOLD, str(data_dir)], stdout=subprocess.PIPE, text=True)
     assert caller.stdout is not None
     pid, port = map(int, caller.stdout.readline().split())
-    assert _alive(pid)
+    assert alive(pid)
     caller.send_signal(sign)
     caller.wait(timeout=30)
     caller.stdout.close()
-    _until(lambda: not _alive(pid), seconds=20)
-    assert servers.is_free(port)
+    until(lambda: not alive(pid), seconds=20)
+    assert is_free(port)
 
 
 def test_a_taken_port_is_said_before_anything_is_started(tmp_path: Path) -> None:
@@ -107,10 +108,8 @@ def test_a_port_lost_in_the_race_is_tried_again_elsewhere(data_dir: Path, monkey
     assert impostor.stdout is not None
     taken = int(impostor.stdout.readline())
     offered = iter([taken])
-    honest = servers._free_port
-    looks_free = servers.is_free
-    monkeypatch.setattr(servers, "_free_port", lambda: next(offered, None) or honest())
-    monkeypatch.setattr(servers, "is_free", lambda port: port == taken or looks_free(port))
+    monkeypatch.setattr(base, "free_port", lambda: next(offered, None) or free_port())
+    monkeypatch.setattr(base, "is_free", lambda port: port == taken or is_free(port))
     try:
         with label_studio_server(data_dir) as server:
             assert server.port != taken
@@ -136,7 +135,7 @@ server.serve_forever()
 def test_a_boot_that_fails_shows_the_end_of_the_log(tmp_path: Path) -> None:
     (tmp_path / "label_studio.sqlite3").write_text("this is no database")
     with (
-        pytest.raises(servers.ServerFailed, match=r"(?s)ended while it was starting.*not a database"),
+        pytest.raises(ServerFailed, match=r"(?s)ended while it was starting.*not a database"),
         label_studio_server(tmp_path),
     ):
         pass
@@ -162,102 +161,3 @@ def test_seeding_gives_what_it_says(label_studio: LabelStudioServer) -> None:
     assert sum(len(task["drafts"]) for task in tasks) == 2
     assert any(a["was_cancelled"] for task in tasks for a in task["annotations"])
     owner.call("DELETE", f"/api/projects/{seeded.id}/")
-
-
-# The environment, with a build that takes a second instead of a minute ------------------------------------------------
-
-
-@pytest.fixture
-def cheap_build(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
-    """Builds a bare environment that claims to hold the server; the list tells how often."""
-    builds: list[Path] = []
-
-    def build(folder: Path, python: str, version: str, constraints: str | None, progress: servers.Progress) -> None:
-        builds.append(folder)
-        subprocess.run([python, "-m", "venv", "--without-pip", str(folder)], check=True)
-        site = folder / "lib" / f"python{sys.version_info[0]}.{sys.version_info[1]}" / "site-packages"
-        info = site / f"label_studio-{version}.dist-info"
-        info.mkdir()
-        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: label-studio\nVersion: {version}\n")
-        (site / "django.py").touch()
-        servers._mark_complete(folder, version, constraints)
-
-    monkeypatch.setattr(servers, "_build", build)
-    return builds
-
-
-def test_an_environment_is_built_once(tmp_path: Path, cheap_build: list[Path]) -> None:
-    assert servers.server_environment(cache=tmp_path) == servers.server_environment(cache=tmp_path)
-    assert len(cheap_build) == 1
-
-
-@pytest.mark.parametrize(
-    "harm",
-    [
-        pytest.param(lambda folder: (folder / "complete.json").unlink(), id="killed before the end"),
-        pytest.param(lambda folder: (folder / "complete.json").write_text('{"version":'), id="marker cut short"),
-        pytest.param(lambda folder: (folder / "complete.json").write_text("{}"), id="made from other packages"),
-        pytest.param(lambda folder: (folder / "bin" / "python").unlink(), id="interpreter gone"),
-        pytest.param(lambda folder: next(folder.rglob("django.py")).unlink(), id="packages gone"),
-    ],
-)
-def test_a_broken_environment_is_built_anew(
-    tmp_path: Path, cheap_build: list[Path], harm: Callable[[Path], object]
-) -> None:
-    folder = servers.server_environment(cache=tmp_path)
-    (folder / "left over").touch()
-    harm(folder)
-    assert servers.server_environment(cache=tmp_path) == folder
-    assert len(cheap_build) == 2
-    assert not (folder / "left over").exists()
-
-
-def test_an_install_that_fails_says_why_and_does_not_count(tmp_path: Path) -> None:
-    with pytest.raises(RetryLater, match=r"(?s)could not be installed.*0\.0\.0\.dev999"):
-        servers.server_environment("0.0.0.dev999", cache=tmp_path, progress=lambda line: None)
-    assert not list(tmp_path.rglob("complete.json"))
-
-
-def test_without_a_suitable_python_it_says_which(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A shim named python3.11 that has no interpreter behind it, as version managers leave them, does not count."""
-    shim = tmp_path / "python3.11"
-    shim.write_text("#!/bin/sh\necho 'command not found' >&2\nexit 127\n")
-    shim.chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(sys, "version_info", (3, 14, 0, "final", 0))
-    with pytest.raises(FixConfiguration, match=r"Python 3\.11 or 3\.12"):
-        servers.server_environment(cache=tmp_path)
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-
-
-def _alive(pid: int) -> bool:
-    with contextlib.suppress(ProcessLookupError):
-        os.kill(pid, 0)
-        return True
-    return False
-
-
-def _until(condition: Callable[[], bool], seconds: float) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.1)
-
-
-def _listening(pid: int) -> set[tuple[str, int]]:
-    """The addresses that a process listens on, from the kernel's tables (Linux)."""
-    inodes = set()
-    for fd in Path(f"/proc/{pid}/fd").iterdir():
-        with contextlib.suppress(OSError):
-            inodes.add(str(fd.readlink()).removeprefix("socket:[").removesuffix("]"))
-    found = set()
-    for table in ("tcp", "tcp6"):
-        for line in Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:]:
-            fields = line.split()
-            if fields[3] == "0A" and fields[9] in inodes:
-                address, port = fields[1].split(":")
-                host = socket.inet_ntoa(bytes.fromhex(address)[::-1]) if len(address) == 8 else address
-                found.add((host, int(port, 16)))
-    return found

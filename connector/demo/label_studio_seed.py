@@ -1,8 +1,7 @@
 """Fills a Label Studio with a project as several people would have labelled it: made up, the same every time.
 
-Four raters sign up through the invitation page like real ones. 500 short reviews get two to four ratings each. The
-raters differ in care, and all of them confuse "Neutral" with "Mixed": the pair of categories that a guideline would
-have to mend. Some tasks are skipped, some drafts are left, some annotations are marked as ground truth.
+Four raters sign up through the invitation page like real ones. 500 short reviews get two to four ratings each. Some
+tasks are skipped, some drafts are left, some annotations are marked as ground truth.
 """
 
 from __future__ import annotations
@@ -13,13 +12,12 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urljoin
 
-import requests
-
-from connector.demo.servers import Progress, to_stderr
+from connector.demo.api import JsonApi, loopback_session
+from connector.demo.process import Progress, to_stderr
+from connector.demo.reviews import GUIDELINE, RATERS, vote, write
 from connector.errors import ToolTrouble
 
 TITLE = "Demo: sentiment of reviews"
-CATEGORIES = ("Positive", "Neutral", "Mixed", "Negative")
 LABEL_CONFIG = """<View>
   <Text name="text" value="$text"/>
   <Choices name="sentiment" toName="text" choice="single" required="true" showInLine="true">
@@ -27,44 +25,12 @@ LABEL_CONFIG = """<View>
   </Choices>
 </View>"""
 
-_SHARES = (0.36, 0.20, 0.14, 0.30)
-_CONFUSED = {"Neutral": "Mixed", "Mixed": "Neutral"}
-_RATERS = (("ada@example.org", 0.93), ("ben@example.org", 0.89), ("cleo@example.org", 0.86), ("dan@example.org", 0.80))
-"""Who rates, and how often each gives the category that the text was written for."""
 
-_OPENINGS = ("The {thing} arrived on Monday.", "Bought the {thing} for my sister.", "My second {thing} from this shop.")
-_THINGS = ("kettle", "bicycle lamp", "rain jacket", "desk chair", "radio", "tent", "coffee mill", "backpack")
-_VERDICTS = {
-    "Positive": ("Works better than I hoped.", "I would buy it again.", "A joy to use every day."),
-    "Neutral": ("It does what the box says.", "Nothing special about it.", "Used it twice so far."),
-    "Mixed": ("Good build, but far too loud.", "Nice idea, poor manual.", "Lovely colour; the lid never closes."),
-    "Negative": ("It broke within a week.", "I want my money back.", "The worst purchase of the year."),
-}
-
-
-class Api:
-    """The few calls that seeding needs, with one person's token: a legacy one, or an access token as `Bearer`.
-
-    Raises
-    ------
-    ToolTrouble : the server refuses; with what was asked and the start of its answer.
-    """
+class Api(JsonApi):
+    """Label Studio with one person's token: a legacy one, or an access token as `Bearer`."""
 
     def __init__(self, url: str, token: str, scheme: str = "Token") -> None:
-        self.url = url
-        self._session = _loopback_session()
-        self._session.headers["Authorization"] = f"{scheme} {token}"
-
-    def call(self, method: str, path: str, body: Any = None, **query: Any) -> Any:
-        """One request: `body` is sent as JSON, `query` as the query string. Gives parsed JSON (None: no content)."""
-        answer = self._session.request(method, self.url + path, json=body, params=query, timeout=300)
-        if not answer.ok:
-            raise ToolTrouble(f"{method} {path} answered {answer.status_code}: {answer.text[:300]}")
-        return answer.json() if answer.content else None
-
-    def close(self) -> None:
-        """Give the connection back."""
-        self._session.close()
+        super().__init__(url, {"Authorization": f"{scheme} {token}"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +61,7 @@ def sign_up(url: str, owner_token: str, email: str, password: str) -> Rater:
     invitation = owner.call("GET", "/api/invite")["invite_url"]  # with or without the server's address
     page = urljoin(f"{url}/", "/user/login/" if email in known else invitation)
     owner.close()
-    with _loopback_session() as session:
+    with loopback_session() as session:
         session.get(page, timeout=60)
         form = {
             "csrfmiddlewaretoken": session.cookies.get("csrftoken", ""),
@@ -141,12 +107,11 @@ def seed_sentiment(
     """
     owner = Api(url, owner_token)
     progress("Signing up four raters ...")
-    raters = tuple(sign_up(url, owner_token, email, password) for email, _ in _RATERS)
+    raters = tuple(sign_up(url, owner_token, f"{name}@example.org", password) for name, _ in RATERS)
     tasks = _tasks(random.Random(seed), n_tasks, raters)
     n_annotations = sum(not a.get("was_cancelled") for task in tasks for a in task["annotations"])
     progress(f"Importing {n_tasks} tasks with {n_annotations} annotations ...")
-    instruction = "Pick the reviewer's overall feeling."
-    project = make_project(owner, TITLE, LABEL_CONFIG, tasks, maximum_annotations=2, expert_instruction=instruction)
+    project = make_project(owner, TITLE, LABEL_CONFIG, tasks, maximum_annotations=2, expert_instruction=GUIDELINE)
     ids = task_ids(owner, project)
     _leave_traces(url, ids, raters[-1])
     owner.close()
@@ -159,13 +124,10 @@ def _tasks(rng: random.Random, n_tasks: int, raters: Sequence[Rater]) -> list[di
 
 def _task(rng: random.Random, number: int, raters: Sequence[Rater]) -> dict[str, Any]:
     """One review in Label Studio's import form, rated by two to four people; one in sixteen is skipped by another."""
-    meant = rng.choices(CATEGORIES, _SHARES)[0]
-    text = f"{rng.choice(_OPENINGS).format(thing=rng.choice(_THINGS))} {rng.choice(_VERDICTS[meant])}"
+    meant, text = write(rng)
     order = rng.sample(range(len(raters)), len(raters))
     n_ratings = rng.choice((2, 2, 3, 3, 4))
-    annotations = [
-        _annotation(rng, raters[who], choice(_vote(rng, meant, _RATERS[who][1]))) for who in order[:n_ratings]
-    ]
+    annotations = [_annotation(rng, raters[who], choice(vote(rng, meant, RATERS[who][1]))) for who in order[:n_ratings]]
     annotations[0]["ground_truth"] = rng.random() < 0.04
     if n_ratings < len(raters) and rng.random() < 1 / 16:
         annotations.append({**_annotation(rng, raters[order[-1]], None), "was_cancelled": True})
@@ -181,17 +143,6 @@ def _annotation(rng: random.Random, rater: Rater, result: Mapping[str, Any] | No
     }
 
 
-def _vote(rng: random.Random, meant: str, care: float) -> str:
-    """What a rater picks for a text that was written as `meant`: four times as many slips in the confused pair."""
-    confused = _CONFUSED.get(meant)
-    slip = (1 - care) * (2.0 if confused else 0.5)
-    if rng.random() >= slip:
-        return meant
-    if confused and rng.random() < 0.85:
-        return confused
-    return rng.choice([category for category in CATEGORIES if category != meant])
-
-
 def _leave_traces(url: str, ids: Sequence[int], rater: Rater) -> None:
     """What a rater leaves behind on the page: skips and unfinished drafts (on the last tasks)."""
     api = Api(url, rater.token)
@@ -200,9 +151,3 @@ def _leave_traces(url: str, ids: Sequence[int], rater: Rater) -> None:
     for task in ids[-2:]:
         api.call("POST", f"/api/tasks/{task}/drafts", {"result": [choice("Negative")], "lead_time": 3.4})
     api.close()
-
-
-def _loopback_session() -> requests.Session:
-    session = requests.Session()
-    session.trust_env = False  # no proxy, no .netrc on loopback
-    return session
