@@ -21,7 +21,8 @@ class Project:
     `source` is its stable identity, free of secrets, e.g. "label_studio:https://host/ls:7". `title` is the owner's;
     untrusted. `link` is where people open it. `n_units` is how many units the tool counts, `required_ratings` how many
     ratings per unit it collects (None: not said). `settings` is the tool's own text of what is asked (a label config),
-    kept so that a report can be made again without the network. `warnings` are sentences for people.
+    kept so that a report can be made again without the network. `warnings` are sentences for people. `conflicts` is
+    where those conflicts that still collect ratings are listed, of a tool that needs no tab for it.
     """
 
     source: str
@@ -32,6 +33,7 @@ class Project:
     required_ratings: int | None = None
     settings: str = ""
     warnings: tuple[str, ...] = ()
+    conflicts: str | None = None
 
 
 class Cursor(NamedTuple):
@@ -73,6 +75,16 @@ class ClearFields:
 
     fields: tuple[str, ...]
     units: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PutFields:
+    """Give each unit these fields, None takes one away; everything else of the unit stays.
+
+    For tools that write all fields of a unit in one call (`Capabilities.per_unit`). A column that is missing is made.
+    """
+
+    units: Mapping[str, Mapping[str, str | float | None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,12 +145,13 @@ class RemoveReview:
 
 @dataclass(frozen=True, slots=True)
 class ResetColumns:
-    """Let the tool forget the columns of fields that are gone."""
+    """Let the tool forget our columns of fields that are gone; a column that still holds a value stays."""
 
 
 WriteOp = (
     SetField
     | ClearFields
+    | PutFields
     | PutView
     | PutSummary
     | PutReviewTasks
@@ -157,7 +170,8 @@ class Receipt:
     exist in the tool: not a failure. `remote` maps what was made ("view", "view_link", "default_view",
     "review_project", "review_title" where it had to differ from the one asked for, or a unit's id for review tasks) to
     the tool's id. Of a review project that stays after RemoveReview it names the id ("kept_project") and counts our
-    tasks with work in them ("kept") and the tasks of others ("kept_others"). `failed` is why the rest did not arrive,
+    tasks with work in them ("kept") and the tasks of others ("kept_others"); of columns that stay after ResetColumns
+    the names ("kept_columns"). `failed` is why the rest did not arrive,
     None when all did.
     """
 
@@ -169,9 +183,15 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What a tool can hold; the plan leaves out the rest."""
+    """What a tool can hold; the plan leaves out the rest.
+
+    `per_unit` : fields are written unit by unit (`PutFields`), not value by value (`SetField`, `ClearFields`).
+    `longest_text` : the most characters that a field's text may have; longer text is cut (None: no limit).
+    """
 
     fields: bool = True
+    per_unit: bool = False
+    longest_text: int | None = None
     view: bool = True
     summary: bool = True
     review: bool = True
@@ -199,8 +219,12 @@ class Tool(Protocol):
     def read_schema(settings: str) -> Schema:
         """What `Project.settings` asks of the raters, without the network."""
 
-    def open(self) -> Project:
-        """Reach the project (one request) and read its settings."""
+    def open(self, known: str = "") -> Project:
+        """Reach the project and read its settings.
+
+        `known` is what `Project.settings` said when it was last opened: of a tool whose settings take several requests
+        it saves all but those that show whether anything changed.
+        """
 
     def pull(self) -> Iterator[Page]:
         """Every unit with every annotation. A short read raises; a page is asked again after a fault."""
@@ -208,8 +232,8 @@ class Tool(Protocol):
     def pull_changed(self, cursor: Cursor, known: Mapping[str, str | None]) -> Iterator[Page]:
         """The units that are new or changed since `cursor`, whole.
 
-        `known` maps unit id to the `updated_at` stored for it; a unit whose time is the same is not fetched again.
-        With nothing changed this costs one request.
+        `known` maps unit id to the `updated_at` stored for it; a unit whose time is the same is not given again.
+        With nothing changed this and the `open` before it cost two requests together.
         """
 
     def unit_ids(self) -> Mapping[str, str | None]:
@@ -220,17 +244,24 @@ class Tool(Protocol):
 
     def find_ours(self) -> Mapping[str, str]:
         """What of ours stands in the tool apart from fields, found by its markers, for a lost store: "view" and
-        "review_project" to their ids, "summary" to its text; what is not there is absent."""
+        "review_project" to their ids, "summary" to its text, "columns" to the names of those we made, joined by commas;
+        what is not there is absent."""
 
     def review_tasks(self, remote: str) -> Mapping[str, str]:
         """The units that have a review task in the review project `remote`, with the task's id."""
+
+    def review_link(self, remote: str) -> str:
+        """Where people open the review project `remote`."""
 
     def rater_names(self) -> Mapping[str, str]:
         """What people call the raters: id -> name, or e-mail where there is no name; untrusted. Nobody else sees them
         unless the settings ask for it."""
 
-    def inspect(self) -> list[Finding]:
-        """What only this tool can tell before a run (rights, collection settings), for `connector check`."""
+    def inspect(self, review: str | None = None) -> list[Finding]:
+        """What only this tool can tell before a run (rights, collection settings), for `connector check`.
+
+        `review` is the configured review project or workspace, "" where the tool names it, None without reviews.
+        """
 
     def close(self) -> None:
         """Give connections back."""

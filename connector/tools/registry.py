@@ -18,7 +18,10 @@ if TYPE_CHECKING:
     """Called with the url, the API key, the project and the prefix of our fields."""
 
 GROUP = "connector.tools"
-BUILT_IN = {"label_studio": "connector.tools.label_studio.tool:LabelStudio"}
+BUILT_IN = {
+    "label_studio": "connector.tools.label_studio.tool:LabelStudio",
+    "argilla": "connector.tools.argilla.tool:Argilla",
+}
 
 
 def tool_class(name: str) -> ToolClass:

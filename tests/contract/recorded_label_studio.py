@@ -11,34 +11,20 @@ import base64
 import copy
 import itertools
 import json
-import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from email.message import Message
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Self
-from urllib.parse import parse_qs, unquote, urlsplit
+from typing import Any
+from urllib.parse import unquote
 
 from tests.contract.conversation import RECORDING
+from tests.contract.served import Answer, Fault, Hangup, Request, Served
+
+__all__ = ["HTML", "RECORDED", "Answer", "Fault", "Hangup", "RecordedLabelStudio", "Request", "recorded"]
 
 RECORDED: dict[str, dict[str, Any]] = json.loads(RECORDING.read_text())
 HTML = "<!doctype html><html><head><title>404 | Label Studio</title></head><body></body></html>"
-JSON = "application/json"
 LEGACY_OFF = "Authentication token no longer valid: legacy token authentication has been disabled for this organization"
-
-
-class Answer(Exception):
-    """What to send back."""
-
-    def __init__(
-        self, status: int, body: Any = None, kind: str = JSON, headers: Mapping[str, str] | None = None
-    ) -> None:
-        super().__init__(status)
-        self.status, self.body, self.kind, self.headers = status, body, kind, dict(headers or {})
-        self.cut: int | None = None
-        """Bytes of the body after which the connection breaks."""
 
 
 def recorded(name: str, **changes: Any) -> Answer:
@@ -49,41 +35,20 @@ def recorded(name: str, **changes: Any) -> Answer:
     return Answer(answer["status"], body, answer["type"])
 
 
-Fault = Callable[["Request"], "Answer | None"]
-"""Looks at a request before it is handled: an Answer to give instead, or None to let it pass; may raise `Hangup`."""
+class RecordedLabelStudio(Served):
+    """The server. `access_lives` is how many requests an access token is good for."""
 
-
-class Hangup(Exception):
-    """The connection is closed without an answer."""
-
-
-class Request:
-    def __init__(self, method: str, path: str, params: dict[str, str], body: Any, headers: Message) -> None:
-        self.method, self.path, self.params, self.body, self.headers = method, path, params, body, headers
-
-    @property
-    def is_page(self) -> bool:
-        return self.method == "GET" and self.path.rstrip("/") == "/api/tasks"
-
-
-class RecordedLabelStudio:
-    """The server; `with RecordedLabelStudio() as server:` runs it in a thread.
-
-    `sub_path` puts it under a path of its host. `access_lives` is how many requests an access token is good for.
-    """
+    page = HTML
 
     def __init__(self, sub_path: str = "", access_lives: int | None = None) -> None:
+        super().__init__(sub_path)
         self.legacy_token = "legacy0123456789abcdef0123456789abcdef01"
         self.personal_token = _jwt({"token_type": "refresh", "jti": "recorded"})
         self.legacy_enabled = True
         self.access_lives = access_lives
-        self.sub_path = sub_path.rstrip("/")
-        self.faults: list[Fault] = []
-        self.log: list[Request] = []
         self.refreshes = 0
         self.has_bulk_action = True
         self._access: dict[str, int] = {}
-        self._lock = threading.RLock()
         self._ids = {
             kind: itertools.count(first) for kind, first in (("project", 7), ("task", 101), ("annotation", 1001))
         }
@@ -92,61 +57,6 @@ class RecordedLabelStudio:
         self.tasks: dict[int, dict[str, Any]] = {}
         self.views: dict[int, dict[str, Any]] = {}
         self.columns: dict[int, set[str]] = {}
-        self._server: _Server | None = None
-        self._thread: threading.Thread | None = None
-        self.port = 0
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.stop()
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}{self.sub_path}"
-
-    def start(self) -> None:
-        """Listen; again on the same port after `stop`."""
-        self._server = _Server(("127.0.0.1", self.port), _handler(self))
-        self.port = self._server.server_address[1]
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-        self._thread.start()
-
-    def stop(self) -> None:
-        if self._server is None or self._thread is None:
-            return
-        self._server.shutdown()
-        self._server.server_close()
-        self._server.end_connections()
-        self._thread.join()
-        self._server = None
-
-    @contextmanager
-    def failing(self, fault: Fault) -> Iterator[None]:
-        self.faults.append(fault)
-        try:
-            yield
-        finally:
-            self.faults.remove(fault)
-
-    def answer(self, request: Request) -> Answer:
-        with self._lock:
-            self.log.append(request)
-            for fault in list(self.faults):
-                instead = fault(request)
-                if instead is not None:
-                    return instead
-            return self.real(request)
-
-    def real(self, request: Request) -> Answer:
-        """What a server without faults answers."""
-        try:
-            self._route(request)
-        except Answer as answer:
-            return answer
-        raise AssertionError("every route answers")
 
     # Routes
 
@@ -430,72 +340,3 @@ def _jwt(claims: dict[str, Any]) -> str:
         return base64.urlsafe_b64encode(json.dumps(value).encode()).decode().rstrip("=")
 
     return f"{part({'alg': 'HS256', 'typ': 'JWT'})}.{part(claims)}.c2lnbmF0dXJlLW9mLXRoZS10b2tlbg"
-
-
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-    allow_reuse_address = True
-
-    def __init__(self, *args: Any) -> None:
-        self.connections: set[Any] = set()
-        super().__init__(*args)
-
-    def process_request(self, request: Any, client_address: Any) -> None:
-        self.connections.add(request)
-        super().process_request(request, client_address)
-
-    def shutdown_request(self, request: Any) -> None:
-        self.connections.discard(request)
-        super().shutdown_request(request)
-
-    def end_connections(self) -> None:
-        """A server that goes down takes its open connections along."""
-        for connection in list(self.connections):
-            self.shutdown_request(connection)
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Clients that went away are no news."""
-
-
-def _handler(server: RecordedLabelStudio) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-        wbufsize = -1
-        disable_nagle_algorithm = True
-
-        def _serve(self) -> None:
-            address = urlsplit(self.path)
-            raw = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-            params = {key: values[-1] for key, values in parse_qs(address.query).items()}
-            path = address.path
-            if not path.startswith(server.sub_path + "/"):
-                self._send(Answer(404, HTML, "text/html"))
-                return
-            body = json.loads(raw) if raw else None
-            request = Request(self.command, path.removeprefix(server.sub_path), params, body, self.headers)
-            try:
-                self._send(server.answer(request))
-            except Hangup:
-                self.close_connection = True
-
-        do_GET = do_POST = do_PATCH = do_DELETE = do_PUT = _serve
-
-        def _send(self, answer: Answer) -> None:
-            body = answer.body
-            text = "" if body is None else body if isinstance(body, str) else json.dumps(body)
-            data = text.encode()
-            self.send_response(answer.status)
-            if answer.kind:
-                self.send_header("Content-Type", answer.kind)
-            self.send_header("Content-Length", str(len(data)))
-            for name, value in answer.headers.items():
-                self.send_header(name, value)
-            self.end_headers()
-            self.wfile.write(data[: answer.cut])
-            if answer.cut is not None:
-                self.close_connection = True
-
-        def log_message(self, *args: Any) -> None:
-            """Nothing on standard error."""
-
-    return Handler

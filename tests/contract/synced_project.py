@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from connector import cli
 from connector.config import Settings, parse
@@ -23,6 +23,7 @@ from connector.tools.label_studio.tool import LabelStudio
 from connector.workflow import gating, removal
 from connector.workflow import sync as syncing
 from connector.workflow.batch import Batch
+from connector.workflow.sources import LiveSource, Source
 from connector.workflow.sync import Synced, Watch
 from tests.contract.conversation import LABEL_CONFIG, choice
 from tests.contract.label_studio_world import PAGE, RecordedWorld
@@ -73,8 +74,9 @@ class SyncedProject:
 
     def sync(self, *, dry_run: bool = False, full: bool = False, **sections: Any) -> Synced:
         settings = self.settings(sections)
-        with self._tool(settings) as tool, Store(self.store_path, keep=not dry_run) as store:
-            return syncing.sync(tool, store, settings, dry_run=dry_run, full=full, watch=self._watch())
+        with self._sources(settings) as sources, Store(self.store_path, keep=not dry_run) as store:
+            (done,) = syncing.sync(sources, store, settings, dry_run=dry_run, full=full, watch=self._watch())
+            return done
 
     def planned(self, **sections: Any) -> list[str]:
         """What a dry run says."""
@@ -82,15 +84,15 @@ class SyncedProject:
 
     def review(self, **sections: Any) -> syncing.ReviewStatus:
         settings = self.settings({"review": {}, **sections})
-        with self._tool(settings) as tool, Store(self.store_path) as store:
-            return syncing.review(tool, store, settings, create=True, watch=self._watch())
+        with self._sources(settings) as sources, Store(self.store_path) as store:
+            return syncing.review(sources, store, settings, create=True, watch=self._watch())
 
     def remove(self, *, reviews: bool = False, dry_run: bool = False, **sections: Any) -> removal.Removal:
         settings = self.settings(sections)
         watch = self._watch()
-        with self._tool(settings) as tool, Store(self.store_path, keep=not dry_run) as store:
-            return removal.remove(
-                tool,
+        with self._sources(settings) as sources, Store(self.store_path, keep=not dry_run) as store:
+            (done,) = removal.remove(
+                sources,
                 store,
                 settings.push.prefix,
                 review=reviews,
@@ -98,11 +100,12 @@ class SyncedProject:
                 reading=watch.pulling,
                 writing=watch.writing,
             )
+        return done
 
     def gate(self, batch: Batch | None = None, **sections: Any) -> gating.Gated:
         settings = self.settings(sections)
-        with self._tool(settings) as tool, Store(self.store_path) as store:
-            return gating.gate(tool, store, settings, batch or Batch(), self._watch())
+        with self._sources(settings) as sources, Store(self.store_path) as store:
+            return gating.gate(sources, store, settings, batch or Batch(), self._watch())
 
     def shell(self, *arguments: str, **sections: Any) -> int:
         """The exit code of `connector ARGUMENTS -c config.yaml`."""
@@ -126,11 +129,11 @@ class SyncedProject:
         return Watch(lambda _done, _total: None, lambda _done, _total: None, lambda: self.now)
 
     @contextmanager
-    def _tool(self, settings: Settings) -> Iterator[LabelStudio]:
-        tool = _Mortal(self, self.world.url, self.world.token, str(self.project), settings.push.prefix, patience=0.2)
+    def _sources(self, settings: Settings) -> Iterator[list[Source]]:
+        tool = Mortal(self, self.world.url, self.world.token, str(self.project), settings.push.prefix, patience=0.2)
         tool.reader.page_size = PAGE
         try:
-            yield tool
+            yield [LiveSource(f"label_studio:{self.project}", tool)]
         finally:
             tool.close()
 
@@ -304,10 +307,16 @@ class SyncedProject:
             return store.ledger(self.source)
 
 
-class _Mortal(LabelStudio):
-    """The real tool, which the process may not outlive: see `SyncedProject.dies_after`."""
+class Owner(Protocol):
+    """Whoever decides when a process dies."""
 
-    def __init__(self, owner: SyncedProject, *arguments: Any, **more: Any) -> None:
+    dies_after: Callable[[str], bool]
+
+
+class Mortal(LabelStudio):
+    """The real tool, which the process may not outlive: see its owner's `dies_after`."""
+
+    def __init__(self, owner: Owner, *arguments: Any, **more: Any) -> None:
         super().__init__(*arguments, **more)
         self._owner = owner
         call = self.client.call

@@ -1,4 +1,4 @@
-"""Files keep the part of the contract that is about reading: an export of Label Studio, and long tables."""
+"""Files keep the part of the contract that is about reading: exports of Label Studio and Argilla, and long tables."""
 
 from __future__ import annotations
 
@@ -100,6 +100,100 @@ class ExportWorld(FileWorld):
             yield
 
 
+class RecordsWorld(FileWorld):
+    """Records of Argilla's API, as an array, as lines or as a page."""
+
+    def __init__(self, path: Path) -> None:
+        records: dict[str, dict[str, Any]] = {}
+        for number, (unit, rater, label, hour) in enumerate(ROWS):
+            at = f"2026-01-01T{hour:02}:00:00.000001"
+            record = records.setdefault(unit, {"id": unit, "fields": {"text": f"text {unit}"}, "responses": []})
+            record["responses"].append(
+                {
+                    "id": f"{number:02}",
+                    "user_id": rater,
+                    "status": "submitted",
+                    "values": {"sentiment": {"value": label}},
+                    "inserted_at": at,
+                    "updated_at": at,
+                }
+            )
+        super().__init__(path, list(records.values()))
+
+    def write(self) -> None:
+        if self.path.suffix == ".jsonl":
+            text = "".join(json.dumps(entry) + "\n" for entry in self.entries)
+        elif self.path.stem == "page":
+            text = json.dumps({"items": self.entries, "total": len(self.entries)})
+        else:
+            text = json.dumps(self.entries)
+        self.path.write_text(text, encoding="utf-8")
+
+    def add_unrated(self) -> str:
+        self.entries = [*self.entries, {"id": "77", "fields": {"text": "new"}, "responses": []}]
+        self.write()
+        return "77"
+
+    @contextmanager
+    def malformed(self) -> Iterator[str]:
+        broken = {**self.entries[1], "responses": ["two of them"]}
+        with self.holding([self.entries[0], broken, *self.entries[2:]]):
+            yield str(broken["id"])
+
+    @contextmanager
+    def reordered(self) -> Iterator[None]:
+        """The records, and the responses of each."""
+        turned = [{**record, "responses": record["responses"][::-1]} for record in self.entries[::-1]]
+        with self.holding(turned):
+            yield
+
+
+class FlatWorld(RecordsWorld):
+    """Records as Argilla's SDK flattens them. They carry no times, and each rater has answered a record once."""
+
+    newest: Mapping[tuple[str, str], str]
+
+    def __init__(self, path: Path) -> None:
+        by_time = sorted(ROWS, key=lambda row: row[3])
+        self.newest = {(unit, rater): label for unit, rater, label, _ in by_time}
+        rows: dict[str, dict[str, Any]] = {}
+        for (unit, rater), label in self.newest.items():
+            row = rows.setdefault(unit, self._row(unit))
+            for part, cell in (("", label), (".users", rater), (".status", "submitted")):
+                row[f"sentiment.responses{part}"] = [*(row[f"sentiment.responses{part}"] or []), cell]
+        FileWorld.__init__(self, path, list(rows.values()))
+
+    @staticmethod
+    def _row(unit: str) -> dict[str, Any]:
+        columns = (f"sentiment.responses{part}" for part in ("", ".users", ".status"))
+        return {"id": f"external {unit}", "_server_id": unit, "text": "some", **dict.fromkeys(columns)}
+
+    def annotations(self) -> Mapping[str, int]:
+        units = [unit for unit, _ in self.newest]
+        return {unit: units.count(unit) for unit in units}
+
+    def add_unrated(self) -> str:
+        self.entries = [*self.entries, self._row("77")]
+        self.write()
+        return "77"
+
+    @contextmanager
+    def malformed(self) -> Iterator[str]:
+        broken = {**self.entries[1], "sentiment.responses.users": ["one too many", "x", "y", "z"]}
+        with self.holding([self.entries[0], broken, *self.entries[2:]]):
+            yield str(broken["_server_id"])
+
+    @contextmanager
+    def reordered(self) -> Iterator[None]:
+        """The records, and the responses of each."""
+        turned = [
+            {key: cell[::-1] if isinstance(cell, list) else cell for key, cell in row.items()}
+            for row in self.entries[::-1]
+        ]
+        with self.holding(turned):
+            yield
+
+
 class TableWorld(FileWorld):
     """A long table with columns of questions and times. What is newest for the tone is oldest for the sentiment."""
 
@@ -153,6 +247,10 @@ class FilesContract(ReadingContract):
 
         return read
 
+
+class NewestContract(FilesContract):
+    """Files that say when an answer was given."""
+
     def test_the_newest_of_a_raters_answers_counts(self, read: Callable[[], Reading]) -> None:
         newest = {"sentiment": ("Positive", "Positive"), "tone": ("Negative", "Negative")}
         for name, one in read().table().questions.items():
@@ -166,7 +264,7 @@ class FilesContract(ReadingContract):
             assert (values["10", "ann"], values["x y", "bob"]) == newest[name]
 
 
-class TestLabelStudioExport(FilesContract):
+class TestLabelStudioExport(NewestContract):
     @pytest.fixture
     def world(self, tmp_path: Path) -> FileWorld:
         return ExportWorld(tmp_path / "export.json")
@@ -176,13 +274,25 @@ class TestLabelStudioExportWithItsLabelConfig(TestLabelStudioExport):
     label_config = LABEL_CONFIG
 
 
-class TestLongTable(FilesContract):
+class TestArgillaRecords(NewestContract):
+    @pytest.fixture(params=["records.json", "records.jsonl", "page.json"])
+    def world(self, request: pytest.FixtureRequest, tmp_path: Path) -> FileWorld:
+        return RecordsWorld(tmp_path / request.param)
+
+
+class TestArgillaFlatRecords(FilesContract):
+    @pytest.fixture(params=["records.json", "records.jsonl"])
+    def world(self, request: pytest.FixtureRequest, tmp_path: Path) -> FileWorld:
+        return FlatWorld(tmp_path / request.param)
+
+
+class TestLongTable(NewestContract):
     @pytest.fixture(params=["table.csv", "table.jsonl"])
     def world(self, request: pytest.FixtureRequest, tmp_path: Path) -> FileWorld:
         return TableWorld(tmp_path / request.param, ["sentiment"])
 
 
-class TestLongTableOfTwoQuestions(FilesContract):
+class TestLongTableOfTwoQuestions(NewestContract):
     @pytest.fixture(params=["table.csv", "table.jsonl"])
     def world(self, request: pytest.FixtureRequest, tmp_path: Path) -> FileWorld:
         return TableWorld(tmp_path / request.param, ["sentiment", "tone"])

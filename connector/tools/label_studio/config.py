@@ -11,22 +11,38 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from xml.parsers import expat
 
-from connector.annotations.choices import UNREADABLE, label
+from connector.annotations.choices import UNREADABLE, Placed, label
 from connector.annotations.kinds import KINDS, NOT_MEASURED_YET
-from connector.annotations.model import Annotation, Missing, Question, Unit, Value
+from connector.annotations.model import Annotation, Missing, PerItem, Question, Unit, Value
 from connector.errors import FixConfiguration, InstallExtra
 from connector.tools.label_studio.inferred import PER_REGION, Labels
-from connector.tools.label_studio.kinds import Results, only_choice, read_labels, read_scalar, sort_results
+from connector.tools.label_studio.kinds import (
+    READERS,
+    Reader,
+    Results,
+    only_choice,
+    read_labels,
+    read_ranker,
+    read_scalar,
+    region_reader,
+    sort_results,
+    span_reader,
+)
+from connector.tools.label_studio.regions import REGION_TYPES
+from connector.tools.label_studio.spans import SPAN_TYPES, Source
 
 NOT_SHOWN = Missing("not_shown")
 STALE_CHILD = Missing("stale_child")
 
-REPEATED = "a Repeater makes one such control per item of a task: they are stored but not compared yet"
-DIFFERENT_CHOICES = "the choices come from each task's data and differ by task: not comparable"
+REPEATED = "a Repeater makes one such control per item of a task: regions and conditions in it are not compared yet"
+LABELS_OF_VIDEO = "its labels are stored with the regions that carry them, and measured there"
+DIFFERENT_CHOICES = "the choices come from each task's data and differ by task: not comparable, unless `by: position`"
 NOT_IN_CONFIG = "the label config has no control of this name any more"
 
 _KINDS = {"taxonomy": "paths", "rating": "rating", "number": "number", "pairwise": "pairwise", "datetime": "date"}
 _DEFAULT_STARS = 5
+_CONTINUA = frozenset({"text", "hypertext", "paragraphs", "audio", "audioplus", "timeseries"})
+"""Object tags in which `Labels` mark stretches; in others they name shapes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +60,7 @@ class Control:
 
     steps : path of the parent choice -> every spelling of a choice under it (alias and value) -> the one that stands
         for it.
-    options : data field that holds a task's own choices.
+    options : data field that holds a task's own choices. reader : of results that are read together.
     """
 
     question: Question
@@ -53,6 +69,7 @@ class Control:
     conditions: tuple[Condition, ...] = ()
     steps: dict[tuple[str, ...], dict[str, str]] = field(default_factory=dict)
     options: str | None = None
+    reader: Reader | None = None
 
 
 def schema_of(label_config: str) -> ConfiguredSchema:
@@ -71,7 +88,15 @@ def schema_of(label_config: str) -> ConfiguredSchema:
         controls, _objects, _labels, tree = LabelInterface(text).parse(text)
     except Exception as fault:  # the SDK raises whatever its parsers raise
         raise FixConfiguration(f"The label config cannot be read: {fault}") from fault
-    return ConfiguredSchema([_control(tag, _element(tree, tag)) for tag in controls.values()])
+    found = [_control(tag.tag, tag.name, _element(tree, tag)) for tag in controls.values()]
+    known = {one.question.name for one in found}
+    # a text area beside what it is about need not say what that is; to the SDK it is no control then
+    found += [
+        _control(one.tag, one.get("name"), one)
+        for one in tree.iter()
+        if str(one.tag).lower() == "textarea" and one.get("name") and one.get("name") not in known
+    ]
+    return ConfiguredSchema(found)
 
 
 class ConfiguredSchema:
@@ -79,7 +104,8 @@ class ConfiguredSchema:
 
     def __init__(self, controls: Sequence[Control]) -> None:
         self._controls = {one.question.name: one for one in controls}
-        self._repeated = [_repeated_name(name) for name in self._controls if "{{" in name]
+        self._repeated = {name: _repeated_name(name) for name in self._controls if "{{" in name}
+        self._found: dict[str, tuple[Control, str] | None] = {}
         self._conditional = [name for name, one in self._controls.items() if one.conditions and _measured(one)]
         conditions = [condition for one in self._controls.values() for condition in one.conditions]
         self._hangs_on_regions = any(one.asks == "region-selected" for one in conditions)
@@ -91,9 +117,14 @@ class ConfiguredSchema:
         self._options: dict[str, Any] = {}
         self._differ: set[str] = set()
         self._strangers: dict[str, Question] = {}
+        self._always = {
+            name: one.reader
+            for name, one in self._controls.items()
+            if one.reader is not None and one.reader.always and _measured(one)
+        }
         # an answer that hangs on nothing but its label is read once per label
-        self._known: dict[tuple[str, str], Mapping[str, Value | Missing]] | None = (
-            None if self._conditional or self._dynamic else {}
+        self._known: dict[tuple[str, str], Mapping[str, Value | Missing | PerItem]] | None = (
+            None if self._conditional or self._dynamic or self._always else {}
         )
 
     @property
@@ -102,7 +133,13 @@ class ConfiguredSchema:
         found = {name: self._question(name, one) for name, one in self._controls.items()}
         return {**found, **self._strangers}
 
-    def answers(self, annotation: Annotation, unit: Unit) -> Mapping[str, Value | Missing]:
+    @property
+    def mended(self) -> Mapping[str, Mapping[str, int]]:
+        """By question and code, what was mended or left out while its answers were read."""
+        readers = {name: one.reader for name, one in self._controls.items()}
+        return {name: dict(+one.mended) for name, one in readers.items() if one is not None and one.mended}
+
+    def answers(self, annotation: Annotation, unit: Unit) -> Mapping[str, Value | Missing | PerItem]:
         """The annotation's answers to the config's task-level questions, conditions applied."""
         choice = None if self._known is None else only_choice(annotation.result)
         if choice is None or self._known is None:
@@ -112,17 +149,23 @@ class ConfiguredSchema:
             known = self._known[choice] = self._answers(annotation, unit)
         return known
 
-    def _answers(self, annotation: Annotation, unit: Unit) -> Mapping[str, Value | Missing]:
+    def _answers(self, annotation: Annotation, unit: Unit) -> Mapping[str, Value | Missing | PerItem]:
         results = sort_results(annotation.result)
         if results.others or results.per_region:
             self._note_strangers({**results.others, **results.per_region})
         found: dict[str, Value | Missing] = {}
-        for name, (kind, raws) in results.answers.items():
+        items: dict[str, dict[str, Value | Missing]] = {}
+        given = {**results.answers, **results.whole} if results.whole else results.answers
+        for name, (kind, raws) in given.items():
             control = self._controls.get(name)
-            if control is None:
+            if control is not None:
+                if _measured(control):
+                    found[name] = self._read(control, kind, raws, unit)
+            elif (of_item := self._of_item(name)) is not None and _measured(of_item[0]):
+                control, item = of_item
+                items.setdefault(control.question.name, {})[item] = self._read(control, kind, raws, unit)
+            else:
                 self._note_strangers({name: kind})
-            elif _measured(control):
-                found[name] = self._read(control, kind, raws)
         for name in results.per_region:
             # the config asks about the task, the result speaks of a region: no answer, and not nothing either
             if name in self._controls and _measured(self._controls[name]):
@@ -131,7 +174,26 @@ class ConfiguredSchema:
             self._note_options(unit)
         if self._conditional:
             self._apply_conditions(found, results, annotation)
-        return found
+        # a control that was not shown says nothing, not that there is nothing
+        for name, reader in self._always.items():
+            if name not in found:
+                found[name] = reader.read((), unit)
+        for name in self._dynamic:
+            found |= self._placed(name, found.get(name), unit)
+        return {**found, **{name: PerItem(answers) for name, answers in items.items()}} if items else found
+
+    def type_of(self, name: str) -> str | None:
+        """The type of results that a control of this name makes; None for what is no control."""
+        of_item = self._of_item(name)
+        control = self._controls.get(name) or (of_item[0] if of_item else None)
+        return control.type if control else None
+
+    def _of_item(self, name: str) -> tuple[Control, str] | None:
+        """The control of a Repeater that makes controls of this name, and the item it is about."""
+        if name not in self._found:
+            matches = ((self._controls[one], pattern.fullmatch(name)) for one, pattern in self._repeated.items())
+            self._found[name] = next(((control, ".".join(match.groups())) for control, match in matches if match), None)
+        return self._found[name]
 
     def _question(self, name: str, control: Control) -> Question:
         if name not in self._dynamic:
@@ -139,18 +201,23 @@ class ConfiguredSchema:
         kind = "paths" if control.type == "taxonomy" else self._dynamic[name].kind
         if control.question.kind == "choices" and kind == "choice":
             kind = "choices"
+        differ = name in self._differ
         return replace(
             control.question,
             kind=kind,
-            not_measured=DIFFERENT_CHOICES if name in self._differ else control.question.not_measured,
+            categories=None if differ or kind == "paths" else _option_labels(self._options.get(name)),
+            not_measured=DIFFERENT_CHOICES if differ else control.question.not_measured,
+            own_choices=control.type == "choices" and control.question.not_measured is None,
         )
 
-    def _read(self, control: Control, kind: str, raws: list[Any]) -> Value | Missing:
+    def _read(self, control: Control, kind: str, raws: list[Any], unit: Unit) -> Value | Missing:
         if kind != control.type:
             return UNREADABLE
+        if control.reader is not None:
+            return control.reader.read(raws, unit)
         if kind in ("rating", "number", "datetime"):
             return read_scalar(kind, raws, control.written_as)
-        value = read_labels(raws)
+        value = read_labels(raws, paths=kind == "taxonomy")
         if type(value) is Missing:
             return value
         if control.options is not None:
@@ -165,13 +232,22 @@ class ConfiguredSchema:
             if given is None or self._options.setdefault(name, given) != given:
                 self._differ.add(name)
 
+    def _placed(self, name: str, value: Value | Missing | None, unit: Unit) -> Mapping[str, Value]:
+        """An answer in labels with their places among the task's own choices."""
+        if value is None or type(value) is Missing or self._controls[name].type != "choices":
+            return {}
+        chosen = value if isinstance(value, tuple) else (value,)
+        if not all(isinstance(one, str) for one in chosen):
+            return {}
+        options = _option_labels(unit.data.get(self._controls[name].options or "")) or ()
+        return {name: tuple(Placed(str(one), options.index(one) + 1 if one in options else 0) for one in chosen)}
+
     def _note_strangers(self, types: Mapping[str, str]) -> None:
         for name, kind in types.items():
             if name in self._controls or name in self._strangers:
                 continue
-            repeated = any(pattern.fullmatch(name) for pattern in self._repeated)
             known = kind == "relation"
-            reason = REPEATED if repeated else NOT_MEASURED_YET if known else NOT_IN_CONFIG
+            reason = REPEATED if self._of_item(name) else NOT_MEASURED_YET if known else NOT_IN_CONFIG
             self._strangers[name] = Question(name, kind, inferred=True, not_measured=reason)
 
     def _apply_conditions(self, found: dict[str, Value | Missing], results: Results, annotation: Annotation) -> None:
@@ -242,7 +318,7 @@ class _Shown:
         control = self._controls.get(condition.control)
         if control is None:
             return False
-        if not _measured(control):
+        if not _measured(control) or "{{" in condition.control:
             return None
         return self._labels_of(condition.control, condition.labels)
 
@@ -259,9 +335,10 @@ class _Shown:
 
     def _region(self, condition: Condition) -> bool:
         """Whether the annotation has a region that could have been selected."""
+        marked = {name for name, (kind, _) in self._results.whole.items() if READERS[kind].region}
         for one in self._annotation.result:
             value = one.get("value")
-            if one.get("from_name") not in self._results.others or not isinstance(value, dict):
+            if one.get("from_name") not in marked.union(self._results.others) or not isinstance(value, dict):
                 continue
             if condition.control is not None and one.get("from_name") != condition.control:
                 continue
@@ -339,25 +416,26 @@ def _element(tree: Any, tag: Any) -> Any:
     return [one for one in tree.iter() if one.get("name") == tag.name and one.tag == tag.tag][-1]
 
 
-def _control(tag: Any, element: Any) -> Control:
+def _control(tag: str, name: str, element: Any) -> Control:
     """The control of one tag. Attribute names are compared in lower case, as the tool does."""
     attributes = _attributes(element)
-    kind = tag.tag.lower()
-    name = tag.name
+    kind = tag.lower()
     steps: dict[tuple[str, ...], dict[str, str]] = {}
-    categories = tuple(_choices(element, (), steps)) if kind in ("choices", "taxonomy") else ()
-    not_measured = _why_not_measured(kind, name, attributes)
-    from_data = attributes.get("value", "") if kind in {"choices", "taxonomy"} else ""
-    options = from_data[1:] if from_data.startswith("$") else None
+    categories = (
+        tuple(_choices(element, (), steps)) if kind in {"choices", "taxonomy", *SPAN_TYPES, *REGION_TYPES} else ()
+    )
+    reader = _reader(kind, element, steps.get((), {}))
+    conditions = tuple(_conditions(element))
+    not_measured = _why_not_measured(kind, name, attributes, reader, conditions)
+    options = _options(kind, attributes)
     question = Question(
         name,
-        _kind(kind, attributes, categories) if not_measured is None else kind,
+        _kind(kind, attributes, categories, reader) if not_measured is None else kind,
         categories=None if options else _categories(kind, attributes, categories),
         bounds=_bounds(kind, attributes),
         not_measured=not_measured,
     )
-    conditions = tuple(_conditions(element))
-    if question.kind in ("choice", "choices") and question.categories is not None:
+    if question.kind in ("choice", "choices", "spans", "regions") and question.categories is not None:
         question = replace(question, categories=tuple(path[0] for path in question.categories))
     return Control(
         question=replace(question, conditional=any(one.asks != "no-region-selected" for one in conditions)),
@@ -366,10 +444,59 @@ def _control(tag: Any, element: Any) -> Control:
         conditions=conditions,
         steps=steps,
         options=options,
+        reader=reader,
     )
 
 
-def _kind(kind: str, attributes: Mapping[str, str], paths: Sequence[tuple[str, ...]]) -> str:
+def _reader(kind: str, element: Any, spellings: Mapping[str, str]) -> Reader | None:
+    if kind in SPAN_TYPES:
+        return _span_reader(kind, element, spellings)
+    if kind in REGION_TYPES:
+        return region_reader(_attributes(element).get("name", ""), spellings)
+    if kind == "ranker":
+        buckets = [_attributes(one).get("name", "") for one in element if str(one.tag).lower() == "bucket"]
+        return READERS[kind]._replace(read=lambda results, _: read_ranker(results, buckets))
+    return READERS.get(kind)
+
+
+def _span_reader(kind: str, element: Any, spellings: Mapping[str, str]) -> Reader | None:
+    """The reader of marks in a text or on a time line, of `Labels` of an image's regions; None for those of a video's,
+    which are stored with the regions."""
+    attributes = _attributes(element)
+    wanted = attributes.get("toname", "").split(",")[0].strip()
+    root = element.getroottree().getroot()
+    shown = next((one for one in root.iter() if isinstance(one.tag, str) and one.get("name") == wanted), None)
+    if shown is None:
+        return span_reader(attributes.get("name", ""), None, spellings)
+    shows = _attributes(shown)
+    type_of_object, value = shown.tag.lower(), shows.get("value", "")
+    if kind == "labels" and type_of_object == "video":
+        return None
+    if kind == "labels" and type_of_object not in _CONTINUA:
+        return region_reader(attributes.get("name", ""), spellings)
+    source = Source(type_of_object, value[1:] if value.startswith("$") else None, shows)
+    return span_reader(attributes.get("name", ""), source, spellings)
+
+
+def _options(kind: str, attributes: Mapping[str, str]) -> str | None:
+    """The data field that holds a task's own choices."""
+    from_data = attributes.get("value", "") if kind in {"choices", "taxonomy"} else ""
+    return from_data[1:] if from_data.startswith("$") else None
+
+
+def _option_labels(given: Any) -> tuple[str, ...] | None:
+    """The labels of the choices that a task brings along, as the tool stores them; None where they are no flat list."""
+    if not isinstance(given, list):
+        return None
+    raws = [(one.get("alias") or one.get("value")) if isinstance(one, dict) else one for one in given]
+    found = [label(raw) for raw in raws]
+    nested = any(isinstance(one, dict) and one.get("children") for one in given)
+    return None if nested else tuple(one for one in found if isinstance(one, str)) or None
+
+
+def _kind(kind: str, attributes: Mapping[str, str], paths: Sequence[tuple[str, ...]], reader: Reader | None) -> str:
+    if reader is not None:
+        return reader.kind
     if kind != "choices":
         return _KINDS.get(kind, kind)
     if any(len(path) > 1 for path in paths):
@@ -402,13 +529,17 @@ def _stars(attributes: Mapping[str, str]) -> int:
     return int(text) if text.isascii() and text.isdigit() and 0 < int(text) <= 1000 else _DEFAULT_STARS
 
 
-def _why_not_measured(kind: str, name: str, attributes: Mapping[str, str]) -> str | None:
-    if "{{" in name:
+def _why_not_measured(
+    kind: str, name: str, attributes: Mapping[str, str], reader: Reader | None, conditions: Sequence[Condition]
+) -> str | None:
+    if "{{" in name and (
+        conditions or (reader is not None and reader.region) or _options(kind, attributes) is not None
+    ):
         return REPEATED
     if any(attributes.get(one, "").lower() == "true" for one in ("perregion", "peritem", "labeling")):
         return PER_REGION
-    if _KINDS.get(kind, kind) not in KINDS and kind != "choices":
-        return NOT_MEASURED_YET
+    if _KINDS.get(kind, kind) not in KINDS and kind != "choices" and reader is None:
+        return LABELS_OF_VIDEO if kind == "labels" else NOT_MEASURED_YET
     return None
 
 
@@ -440,7 +571,7 @@ def _child_choices(element: Any) -> Iterator[Any]:
     for child in element:
         if not isinstance(child.tag, str):
             continue
-        if child.tag.lower() == "choice":
+        if child.tag.lower() in ("choice", "label"):
             yield child
         else:
             yield from _child_choices(child)
@@ -466,4 +597,4 @@ def _attributes(element: Any) -> dict[str, str]:
 
 def _repeated_name(name: str) -> re.Pattern[str]:
     parts = re.split(r"\{\{[^}]*\}\}", name)
-    return re.compile(r"\d+".join(re.escape(part) for part in parts))
+    return re.compile(r"(\d+)".join(re.escape(part) for part in parts))

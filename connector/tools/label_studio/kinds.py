@@ -6,14 +6,20 @@ coordinates, an item index, or its region's id) says nothing about the task and 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from connector.annotations.choices import EMPTY, UNREADABLE, label_set
 from connector.annotations.dates import date
-from connector.annotations.model import Missing, Value
+from connector.annotations.kinds import KINDS
+from connector.annotations.model import Missing, Unit, Value
 from connector.annotations.paths import path_set
+from connector.annotations.rankings import in_buckets, ranking
 from connector.annotations.scalars import number
+from connector.annotations.text import texts
+from connector.tools.label_studio.regions import REGION_TYPES, RegionReader, is_region
+from connector.tools.label_studio.spans import SPAN_TYPES, Source, SpanReader, is_span
 
 VALUE_KEYS = {
     "choices": "choices",
@@ -23,10 +29,69 @@ VALUE_KEYS = {
     "pairwise": "selected",
     "datetime": "datetime",
 }
-"""The result types that are measured, and the key under which `value` holds the answer."""
+"""Result types of one answer to the task, and the key under which `value` holds it."""
 
 SCALARS = {"rating": "rating", "number": "number", "datetime": "date"}
 """Result types with one value -> kind."""
+
+
+class Reader(NamedTuple):
+    """How the results of one type are read, all those of one control in one annotation together.
+
+    kind : of annotation. read : (the results as they are stored, the task) -> the answer.
+    region : each result is a region of its own; others say something of the task, unless they belong to a region.
+    always : an annotation without a result says something too: that there is nothing; `read` is called with none.
+    takes : which results of a type that several kinds share it reads; None: all. mended : by code, what was mended or
+        left out while it read, where it counts that.
+    """
+
+    kind: str
+    read: Callable[[Sequence[Mapping[str, Any]], Unit], Value | Missing]
+    region: bool = True
+    always: bool = False
+    takes: Callable[[Mapping[str, Any]], bool] | None = None
+    mended: Counter[str] | None = None
+
+
+def span_reader(name: str, source: Source | None = None, spellings: Mapping[str, str] | None = None) -> Reader:
+    """The reader of one control that marks stretches; each control has its own, which remembers the task at hand."""
+    own = SpanReader(name, source, spellings)
+    return Reader("spans", own.read, always=True, takes=is_span, mended=own.notes)
+
+
+def region_reader(name: str, spellings: Mapping[str, str] | None = None) -> Reader:
+    """The reader of one control that draws regions; each control has its own, which remembers the task at hand."""
+    own = RegionReader(name, spellings)
+    return Reader("regions", own.read, always=True, takes=is_region, mended=own.notes)
+
+
+READERS: dict[str, Reader] = {
+    "textarea": Reader("text", lambda results, _: read_texts(results), region=False),
+    "ranker": Reader("ranking", lambda results, _: read_ranker(results), region=False),
+    **{kind: span_reader("") for kind in SPAN_TYPES},
+    **{kind: region_reader("") for kind in REGION_TYPES},
+    # of a text, a time line or an image
+    "labels": span_reader("")._replace(takes=lambda one: is_span(one) or is_region(one)),
+    # what other packages measure
+    **{
+        name: Reader(kind, one.read, always=one.empty == "none")
+        for kind, one in KINDS.items()
+        if one.read is not None
+        for name in one.types.get("label_studio", ())
+    },
+}
+"""Result types -> how they are read, of those that `VALUE_KEYS` does not know."""
+
+
+def reader_of(kind: str, name: str, results: Sequence[Mapping[str, Any]]) -> Reader:
+    """The reader of one control of a type in `READERS`, as far as a source without a label config tells.
+
+    results : the first of the control that came.
+    """
+    if kind in REGION_TYPES or (kind in SPAN_TYPES and is_region(results[0])):
+        return region_reader(name)
+    return span_reader(name) if kind in SPAN_TYPES else READERS[kind]
+
 
 _TASK_LEVEL = frozenset({*VALUE_KEYS, "textarea", "ranker", "relation", "chatmessage", "reactcode"})
 """Result types that are never regions by themselves."""
@@ -44,11 +109,13 @@ class Results(NamedTuple):
     """An annotation's results, sorted.
 
     answers : control -> (result type, what its task-level results hold).
+    whole : control -> (result type, its results as they are), of the types in `READERS`.
     others : control -> result type, of results whose type is not measured.
     per_region : control -> result type, of results of measured types about one region or item.
     """
 
     answers: dict[str, tuple[str, list[Any]]]
+    whole: dict[str, tuple[str, list[Any]]]
     others: dict[str, str]
     per_region: dict[str, str]
 
@@ -71,13 +138,27 @@ def only_choice(result: Sequence[Any]) -> tuple[str, str] | None:
 def sort_results(result: Sequence[Any]) -> Results:
     """Which results of an annotation are answers about the task."""
     answers: dict[str, tuple[str, list[Any]]] = {}
+    whole: dict[str, tuple[str, list[Any]]] = {}
     others: dict[str, str] = {}
     per_region: dict[str, str] = {}
-    region_ids = _region_ids(result) if len(result) > 1 else frozenset()
+    region_ids: frozenset[str | int | None] | None = None
     for one in result:
         kind = one.get("type")
         name = one.get("from_name")
         key = VALUE_KEYS.get(kind) if type(kind) is str else None
+        reader = READERS.get(kind) if key is None and type(kind) is str and type(name) is str else None
+        if region_ids is None and (reader is None or not reader.region):
+            region_ids = _region_ids(result) if len(result) > 1 else frozenset()
+        if reader is not None:
+            if not reader.region and _of_a_region(one, region_ids or frozenset()):
+                per_region[name] = kind
+            elif reader.takes is not None and not reader.takes(one):
+                others[name] = kind
+            elif whole.setdefault(name, (kind, []))[0] == kind:
+                whole[name][1].append(one)
+            else:
+                others[name] = kind
+            continue
         if key is None or type(name) is not str:
             others[_text(name) or _text(kind) or "without a name"] = _text(kind) or "unknown"
             continue
@@ -94,18 +175,28 @@ def sort_results(result: Sequence[Any]) -> Results:
             answers[name] = (kind, [raw])
         else:
             known[1].append(raw if known[0] == kind else _NOTHING_TO_READ)
-    return Results(answers, others, per_region)
+    return Results(answers, whole, others, per_region)
+
+
+def _of_a_region(one: Mapping[str, Any], region_ids: frozenset[str | int | None]) -> bool:
+    value = one.get("value")
+    return "item_index" in one or (isinstance(value, dict) and _has_coordinates(value)) or _id(one) in region_ids
 
 
 _NOTHING_TO_READ = object()
 """Stands for a result without the answer that its type should hold, or of another type than the control's first."""
 
 
-def read_labels(raws: Sequence[Any]) -> Value | Missing:
-    """The labels of a control's results: one label, a set of several, or a set of paths where any of them is a path."""
+def read_labels(raws: Sequence[Any], *, paths: bool = False) -> Value | Missing:
+    """The labels of a control's results: one label, a set of several, or a set of paths where any of them is a path.
+
+    paths : of a taxonomy a list of nothing but labels is one path, as it once was stored.
+    """
     items: list[Any] = []
     for raw in raws:
-        if isinstance(raw, list):
+        if paths and isinstance(raw, list) and raw and all(isinstance(step, str) for step in raw):
+            items.append(raw)
+        elif isinstance(raw, list):
             items += raw
         else:
             items.append(raw)
@@ -127,6 +218,36 @@ def read_scalar(kind: str, raws: Sequence[Any], written_as: str | None = None) -
     if len(found) > 1:
         return UNREADABLE
     return found.pop() if found else EMPTY
+
+
+def read_texts(results: Sequence[Mapping[str, Any]]) -> Value | Missing:
+    """The texts of a control: one, or several in their order."""
+    given: list[Any] = []
+    for one in results:
+        value = one.get("value")
+        raw = value.get("text") if isinstance(value, dict) else _NOTHING_TO_READ
+        given += raw if isinstance(raw, list) else [raw]
+    return texts(given)
+
+
+def read_ranker(results: Sequence[Mapping[str, Any]], buckets: Sequence[str] | None = None) -> Value | Missing:
+    """An order of items (their ids), or buckets of them.
+
+    buckets : their names in the order of the label config; None: not known, they come as they are stored. Items that
+        were left in the list, "_", come last.
+    """
+    if len(results) != 1:
+        return UNREADABLE
+    value = results[0].get("value")
+    given = value.get("ranker") if isinstance(value, dict) else None
+    if isinstance(given, dict) and list(given) == [results[0].get("from_name")] and not buckets:
+        given = next(iter(given.values()))
+    if isinstance(given, list):
+        return ranking((item, place) for place, item in enumerate(given))
+    if not isinstance(given, dict) or not all(isinstance(items, list) for items in given.values()):
+        return UNREADABLE
+    known = [*(buckets or ()), *(name for name in given if name not in (buckets or ()) and name != "_"), "_"]
+    return in_buckets(given.get(name, ()) for name in known)
 
 
 def _region_ids(result: Sequence[Any]) -> frozenset[str | int | None]:

@@ -16,7 +16,8 @@ from connector.annotations.model import Unit
 from connector.errors import DataNotTrusted, SkippedTask, UnexpectedAnswer
 from connector.tools.base import Cursor, Page
 from connector.tools.label_studio.client import Client
-from connector.tools.label_studio.shape import sound, timestamp, unit_of
+from connector.tools.label_studio.shape import timestamp, unit_of
+from connector.tools.sound import sound
 
 PAGE = 1000
 THIN_PAGE = 2000

@@ -14,9 +14,10 @@ from typing import Any
 from connector.annotations.choices import clean
 from connector.errors import FixConfiguration, NotThere, UnexpectedAnswer
 from connector.tools.base import PutReviewTasks, Receipt, ReviewItem
-from connector.tools.label_studio.client import Client, Refused
+from connector.tools.http import Refused
+from connector.tools.label_studio.client import Client
 from connector.tools.label_studio.read import Reader
-from connector.tools.label_studio.shape import sound
+from connector.tools.sound import sound
 from connector.workflow.fields import sort_fields
 
 TITLE_LENGTH = 50

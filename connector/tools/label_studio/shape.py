@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -52,50 +51,6 @@ def unit_of(task: Any) -> Unit:
     )
 
 
-def sound(tasks: list[Any]) -> list[Any]:
-    """The same tasks in a form that a store and a terminal take; one that is nested too deeply is its SkippedTask.
-
-    A lone surrogate is spelt out, an infinity is its name, NaN is null. Where nothing is to be done, `tasks` itself.
-    """
-    try:
-        # some levels to spare: later code writes it from deeper down the stack
-        text = json.dumps(_wrapped(tasks), ensure_ascii=False, allow_nan=False, check_circular=False)
-        text.encode()
-    except (ValueError, RecursionError):
-        return [_sound_task(task) for task in tasks]
-    return tasks
-
-
-_SPARE_LEVELS = 100
-
-
-def _wrapped(content: Any) -> Any:
-    for _ in range(_SPARE_LEVELS):
-        content = [content]
-    return content
-
-
-def _sound_task(task: Any) -> Any:
-    try:
-        return sound_value(task)
-    except RecursionError:
-        number = identifier(task.get("id")) if isinstance(task, dict) else None
-        return SkippedTask(number or "of unknown id", "it is nested too deeply")
-
-
-def sound_value(value: Any) -> Any:
-    """JSON as `sound` makes it. Raises RecursionError where it is nested too deeply."""
-    if isinstance(value, str):
-        return clean(value)
-    if isinstance(value, dict):
-        return {clean(key): sound_value(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [sound_value(item) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
-    return value
-
-
 def identifier(raw: Any) -> str | None:
     """An id as text: 8, "8", 8.0 and {"id": 8} are one person or thing. None where there is none."""
     if type(raw) is int:
@@ -134,13 +89,25 @@ def timestamp(raw: Any) -> str | None:
 
 def _completions(task: Mapping[str, Any], unit: str) -> Any:
     if "completions" in task:
-        return task["completions"]
+        found = task["completions"]
+        return [one for raw in found for one in _taken_apart(raw)] if isinstance(found, list) else found
     if "annotations" in task:
         raise SkippedTask(unit, "annotations is null")
     raise DataNotTrusted(
         f"Task {unit} came without its annotations.",
         "Export or fetch the tasks with their annotations (JSON export; in the API, fields=all).",
     )
+
+
+def _taken_apart(raw: Any) -> Sequence[Any]:
+    """The completions that were put together in one: it has a list of results, an id and a rater for each."""
+    if not isinstance(raw, dict) or raw.get("aggregated") is not True:
+        return [raw]
+    parts = [raw.get(key) for key in ("aggregated_ids", "aggregated_completed_by", "result")]
+    lists = [part for part in parts if isinstance(part, list)]
+    if len(lists) < len(parts) or len({len(part) for part in lists}) > 1:
+        return [raw]
+    return [{**raw, "id": one, "completed_by": by, "result": result} for one, by, result in zip(*lists, strict=True)]
 
 
 def _annotation(raw: Any, unit: str) -> Annotation:
@@ -178,7 +145,11 @@ def _annotation(raw: Any, unit: str) -> Annotation:
 
 
 def _made_up_id(raw: Any) -> str:
-    """An annotation without an id is known by its content, so that its copies are one and its place says nothing."""
+    """An annotation without an id is known by its `unique_id`, else by its content, so that its copies are one and its
+    place says nothing."""
+    unique = identifier(raw.get("unique_id"))
+    if unique is not None:
+        return unique
     content = json.dumps(raw, sort_keys=True, default=str)
     return f"content:{hashlib.sha256(content.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
 

@@ -53,7 +53,7 @@ class LabelStudio:
         """The project's stable identity."""
         return f"label_studio:{self.client.url.rstrip('/')}:{self.project}"
 
-    def open(self) -> base.Project:
+    def open(self, known: str = "") -> base.Project:  # noqa: ARG002 - one request reads everything
         """Reach the project (one request) and read its settings."""
         settings = self.settings(fresh=True)
         label_config = clean(str(settings["label_config"]))
@@ -101,6 +101,8 @@ class LabelStudio:
                 return self._reviews().put(op)
             case base.RemoveReview():
                 return self._reviews().remove(op.remote)
+            case base.PutFields():
+                raise TypeError("Label Studio is written value by value")
 
     def find_ours(self) -> Mapping[str, str]:
         """Our tab, review project and summary line, where they are there."""
@@ -120,11 +122,15 @@ class LabelStudio:
         """The source tasks that have a review task there, with its id."""
         return self._reviews().tasks_in(remote)
 
+    def review_link(self, remote: str) -> str:
+        """The list of a review project's tasks."""
+        return f"{self.client.url}projects/{remote}/data"
+
     def rater_names(self) -> Mapping[str, str]:
         """Name, e-mail or user name of the organisation's members, by the id that a rater has."""
         return names(self.client)
 
-    def inspect(self) -> list[base.Finding]:
+    def inspect(self, review: str | None = None) -> list[base.Finding]:  # noqa: ARG002 - a project can always be made
         """Server, token, collection settings, and whether the token sees every annotation."""
         return inspect(self.client, self.reader, self.settings())
 

@@ -17,7 +17,8 @@ from typing import Any
 from connector.annotations.choices import clean
 from connector.errors import FixAccess, NotThere, UnexpectedAnswer
 from connector.tools.base import ClearFields, PutSummary, PutView, Receipt, RemoveView, SetField
-from connector.tools.label_studio.client import Client, Refused
+from connector.tools.http import Refused
+from connector.tools.label_studio.client import Client
 from connector.tools.label_studio.read import Reader
 
 BULK = 1000

@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from connector.annotations.choices import clean, number_text
-from connector.errors import DataNotTrusted, FixConfiguration, InstallExtra, SkippedTask
+from connector.errors import DataNotTrusted, FixConfiguration, SkippedTask
+from connector.tools.csv_files import LONGEST_CELL, delimiter_of
+from connector.tools.parquet_files import read_batches, read_names
 
 REQUIRED = ("unit", "rater", "value")
 TIMES = ("updated_at", "created_at", "time")
 """Columns that say which of a rater's repeated ratings is the newest, the first that is there."""
-_LONGEST_CELL = 64 << 20
 
 
 class Row(NamedTuple):
@@ -117,7 +118,7 @@ def _text(cell: Any) -> str | None:
 
 
 def _csv_rows(path: Path, named: Mapping[str, str]) -> Iterator[Row | SkippedTask]:
-    before = csv.field_size_limit(_LONGEST_CELL)  # an extra column may hold a whole document
+    before = csv.field_size_limit(LONGEST_CELL)  # an extra column may hold a whole document
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             yield from _csv_cells(file.readline(), file, str(path), named)
@@ -158,22 +159,6 @@ def _csv_cells(first: str, file: Iterator[str], name: str, named: Mapping[str, s
             f"{name} cannot be read as csv at line {lines.line_num}: {fault}.",
             "A quote may be open to the end of the file.",
         ) from fault
-
-
-def delimiter_of(header: str, wanted: Sequence[str]) -> str:
-    """The delimiter under which a header line has the columns wanted; a comma where none does."""
-    for delimiter in (",", ";", "\t"):
-        if set(wanted) <= header_cells(header, delimiter):
-            return delimiter
-    return ","
-
-
-def header_cells(header: str, delimiter: str) -> set[str]:
-    """The names in a header line; none where it cannot be read as one."""
-    try:
-        return {cell.strip() for cell in next(csv.reader([header.rstrip("\r\n")], delimiter=delimiter), [])}
-    except csv.Error:
-        return set()
 
 
 def _with_first(first: str, rest: Iterator[str]) -> Iterator[str]:
@@ -217,30 +202,21 @@ def _json_object(line: str, name: str, number: int) -> Any:
 
 
 def _parquet_rows(path: Path, named: Mapping[str, str]) -> Iterator[Row | SkippedTask]:
-    try:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-    except ImportError as absent:
-        raise InstallExtra("parquet", "Reading a parquet file") from absent
-    try:
-        file = pq.ParquetFile(path)
-        columns = Columns.among(file.schema_arrow.names, named, str(path))
-        wanted = [one for one in (columns.unit, columns.rater, columns.value, columns.question, columns.time) if one]
-        number = 0
-        for batch in file.iter_batches(columns=list(dict.fromkeys(wanted))):
-            cells = {name: batch.column(name).to_pylist() for name in wanted}
-            for place in range(batch.num_rows):
-                number += 1
-                yield _row(
-                    f"at row {number}",
-                    unit=cells[columns.unit][place],
-                    rater=cells[columns.rater][place],
-                    value=cells[columns.value][place],
-                    question=_ABSENT if columns.question is None else cells[columns.question][place],
-                    time=None if columns.time is None else cells[columns.time][place],
-                )
-    except pa.ArrowException as fault:
-        raise DataNotTrusted(f"{path} cannot be read as parquet: {fault}") from fault
+    columns = Columns.among(read_names(path), named, str(path))
+    wanted = [one for one in (columns.unit, columns.rater, columns.value, columns.question, columns.time) if one]
+    number = 0
+    for batch in read_batches(path, list(dict.fromkeys(wanted))):
+        cells = {name: batch.column(name).to_pylist() for name in wanted}
+        for place in range(batch.num_rows):
+            number += 1
+            yield _row(
+                f"at row {number}",
+                unit=cells[columns.unit][place],
+                rater=cells[columns.rater][place],
+                value=cells[columns.value][place],
+                question=_ABSENT if columns.question is None else cells[columns.question][place],
+                time=None if columns.time is None else cells[columns.time][place],
+            )
 
 
 def _listed(header: Sequence[str]) -> str:

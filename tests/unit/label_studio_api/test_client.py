@@ -16,8 +16,9 @@ from pydantic import SecretStr
 from urllib3.exceptions import ConnectTimeoutError
 
 from connector.errors import FixAccess, FixConfiguration, NotThere, RetryLater, ToolTrouble, UnexpectedAnswer
-from connector.tools.label_studio import client as client_module
-from connector.tools.label_studio.client import Client, Refused, base_url, kind_of
+from connector.tools import http as http_module
+from connector.tools.http import Refused
+from connector.tools.label_studio.client import Client, kind_of
 from tests.contract.recorded_label_studio import HTML, Answer, Hangup, RecordedLabelStudio, Request
 
 
@@ -37,6 +38,10 @@ def personal(server: RecordedLabelStudio) -> Iterator[Client]:
 
 def refuse_all(status: int, body: Any = None, kind: str = "application/json") -> Any:
     return lambda request: Answer(status, body if body is not None else {"detail": "no"}, kind)
+
+
+def base_url(url: str) -> str:
+    return http_module.base_url(url, "Label Studio")
 
 
 @contextmanager
@@ -396,7 +401,7 @@ def test_an_unknown_host_is_named_as_such() -> None:
 
 def test_the_patience_covers_a_restart() -> None:
     """A real server was away for 25-30 seconds."""
-    retry = client_module._retry(75.0, None)
+    retry = http_module.retries(75.0, None)
     waited = 0.0
     for _ in range(int(retry.total or 0)):
         retry = retry.increment("GET", "/", error=ConnectTimeoutError())
@@ -512,7 +517,7 @@ def test_a_slow_but_steady_answer_is_read_to_its_end() -> None:
 @pytest.mark.parametrize("encoding", ["gzip", None])
 def test_an_answer_of_any_size_is_not_read_on(encoding: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of compressed ones what counts is what they unpack to."""
-    monkeypatch.setattr(client_module, "MOST_BYTES", 1 << 20)
+    monkeypatch.setattr(http_module, "MOST_BYTES", 1 << 20)
     content = b"[" * (3 << 20)
     headers = [JSON, *(["Content-Encoding: gzip"] if encoding else [])]
     body = gzip.compress(content) if encoding else content

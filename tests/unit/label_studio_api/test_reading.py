@@ -11,8 +11,9 @@ import pytest
 
 from connector.annotations.model import Missing, Unit
 from connector.errors import DataNotTrusted, UnexpectedAnswer
+from connector.tools import http
 from connector.tools.base import Cursor
-from connector.tools.label_studio import client, read
+from connector.tools.label_studio import read
 from connector.tools.label_studio.tool import LabelStudio
 from tests.contract.conversation import choice
 from tests.contract.label_studio_world import PAGE, TASKS, RecordedWorld
@@ -531,7 +532,7 @@ def test_ids_that_are_no_whole_numbers_are_unexpected(
 def test_a_servers_clock_without_a_zone(
     server: RecordedLabelStudio, tool: LabelStudio, monkeypatch: Any, at: str
 ) -> None:
-    monkeypatch.setattr(client, "parsedate_to_datetime", lambda text: parsedate_to_datetime(text.replace("GMT", at)))
+    monkeypatch.setattr(http, "parsedate_to_datetime", lambda text: parsedate_to_datetime(text.replace("GMT", at)))
     for task in server.tasks.values():
         task["updated_at"] = "2100-01-01T00:00:00Z"
     newest = [page.cursor.newest_update for page in tool.pull()][-1]

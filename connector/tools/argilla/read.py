@@ -1,0 +1,177 @@
+"""Records and their responses over the API, page by page, every page checked against the one before.
+
+The server pages by offset, in the order of insertion. A record that goes in mid-pull shifts all later ones, and one
+would be lost without a trace; so each page but the first begins with the last record of the page before. Where it does
+not, or where fewer records come than the server counts, everything is read once more.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple, TypeVar
+
+from connector.annotations.choices import clean
+from connector.annotations.model import Unit
+from connector.errors import DataNotTrusted, SkippedTask, UnexpectedAnswer
+from connector.tools.argilla.client import Client
+from connector.tools.argilla.shape import unit_of
+from connector.tools.base import Cursor, Page
+from connector.tools.sound import sound
+
+T = TypeVar("T")
+
+PAGE = 1000
+"""The server gives no more."""
+ATTEMPTS = 4
+_PAUSE = 0.5
+
+
+class Rows(NamedTuple):
+    """The new records of one answer. `total` is how many the reading expects; `last` says that it has them all."""
+
+    records: list[dict[str, Any]]
+    total: int
+    last: bool
+
+
+class Reader:
+    """Reads the records of one dataset, `page_size` (2 or more) at a time."""
+
+    def __init__(self, client: Client, page_size: int = PAGE) -> None:
+        self.client = client
+        self.page_size = page_size
+
+    def pages(self, dataset: str, activity: str) -> Iterator[Page]:
+        """Every record with its responses. `activity` is the dataset's as it was before.
+
+        Raises DataNotTrusted where records come and go faster than they can be read.
+        """
+        seen = 0
+        for rows in self.scan(dataset, include="responses"):
+            seen += len(rows.records)
+            # What was read and is gone by now stays in the number, so that the next run sees the difference.
+            yield shaped(rows, Cursor(activity, str(seen)) if rows.last else Cursor())
+
+    def changed(self, dataset: str, activity: str, known: Mapping[str, str | None]) -> Iterator[Page]:
+        """As `pages`, without the records whose state is `known`."""
+        for page in self.pages(dataset, activity):
+            units = [unit for unit in page.units if unit.updated_at is None or known.get(unit.id) != unit.updated_at]
+            yield page._replace(units=units)
+
+    def created(self, dataset: str) -> dict[str, str | None]:
+        """Every record's id and time of insertion."""
+        rows = (record for rows in self.scan(dataset) for record in rows.records)
+        return {record["id"]: _time(record.get("inserted_at")) for record in rows}
+
+    def total(self, dataset: str) -> int:
+        """How many records there are."""
+        return self._ask(dataset, 0, 1, None)[1]
+
+    def first(self, dataset: str, count: int, include: str) -> list[dict[str, Any]]:
+        """The first records, as the API gives them."""
+        return self._ask(dataset, 0, count, include)[0]
+
+    def scan(self, dataset: str, include: str | None = None) -> Iterator[Rows]:
+        """Every record once, in the order of insertion, as the API gives it. What comes in meanwhile is left out."""
+        seen: set[str] = set()
+        for attempt in range(ATTEMPTS):
+            # Another page size, so that records of one and the same time do not stand at the same seam again.
+            for rows in self._pass(dataset, max(2, self.page_size - 7 * attempt), include):
+                new = [record for record in rows.records if record["id"] not in seen]
+                seen.update(record["id"] for record in new)
+                yield rows._replace(records=new)
+                if rows.last:
+                    return
+            time.sleep(_PAUSE * attempt)
+        raise DataNotTrusted(
+            f"Argilla's records could not be read whole in {ATTEMPTS} attempts: some go, or fewer come than it counts.",
+            "Nothing was counted. If records are being deleted, run the command again after it.",
+        )
+
+    def _pass(self, dataset: str, size: int, include: str | None) -> Iterator[Rows]:
+        """One reading from the start; it ends without a last one where something was lost."""
+        records, total = self._ask(dataset, 0, size, include)
+        here = {record["id"] for record in records}
+        while True:
+            if len(here) == total:
+                yield Rows(records, total, last=True)
+                return
+            if not records:
+                return
+            last, done = records[-1]["id"], len(here)
+            # Asked for while the caller works on this page: the server takes as long as everything else together.
+            upcoming = ahead(self._ask, dataset, done - 1, min(size, total - done + 1), include)
+            yield Rows(records, total, last=False)
+            again, _ = upcoming()
+            records = again[1:]
+            if not again or again[0]["id"] != last or not here.isdisjoint(record["id"] for record in records):
+                return
+            here.update(record["id"] for record in records)
+
+    def _ask(self, dataset: str, offset: int, limit: int, include: str | None) -> tuple[list[dict[str, Any]], int]:
+        params: dict[str, str | int] = {"offset": offset, "limit": limit}
+        if include is not None:
+            params["include"] = include
+        return _checked(self.client.get(f"api/v1/datasets/{dataset}/records", params), limit)
+
+
+def ahead(call: Callable[..., T], *given: Any) -> Callable[[], T]:
+    """Begins a call at once; its outcome, failure included, comes from what is returned.
+
+    A thread of its own that is left behind never keeps the program from ending.
+    """
+    outcome: list[T] = []
+    failure: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            outcome.append(call(*given))
+        except BaseException as fault:  # noqa: BLE001 - raised where the outcome is asked for
+            failure.append(fault)
+
+    worker = threading.Thread(target=work, daemon=True)
+    worker.start()
+
+    def result() -> T:
+        worker.join()
+        if failure:
+            raise failure[0]
+        return outcome[0]
+
+    return result
+
+
+def shaped(rows: Rows, cursor: Cursor) -> Page:
+    """A page of units; records that cannot be read go to `skipped`.
+
+    Raises DataNotTrusted for a record that came without its responses.
+    """
+    units: list[Unit] = []
+    skipped: list[SkippedTask] = []
+    for record in sound(rows.records):
+        try:
+            if isinstance(record, SkippedTask):
+                raise record
+            units.append(unit_of(record))
+        except SkippedTask as malformed:
+            skipped.append(malformed)
+    return Page(units, skipped, cursor, rows.total)
+
+
+def _checked(answer: Any, limit: int) -> tuple[list[dict[str, Any]], int]:
+    records = answer.get("items") if isinstance(answer, dict) else None
+    total = answer.get("total") if isinstance(answer, dict) else None
+    if not isinstance(records, list) or type(total) is not int:
+        raise UnexpectedAnswer("Argilla's list of records has another form than expected (no items or no total).")
+    ids = {record.get("id") if isinstance(record, dict) else None for record in records}
+    if not all(isinstance(one, str) and one.strip() for one in ids) or len(ids) < len(records):
+        raise UnexpectedAnswer("Argilla's list of records holds one without an id, or one twice.")
+    if len(records) > min(total, limit):
+        raise UnexpectedAnswer(f"Argilla sent {len(records)} records of {total}, where {limit} were asked for.")
+    return records, total
+
+
+def _time(raw: Any) -> str | None:
+    return clean(raw) if isinstance(raw, str) else None
