@@ -19,23 +19,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from connector.agreement import wide
-from connector.agreement.distances import (
-    DISTANCES,
-    MOST_VALUES,
-    VALUE_DISTANCES,
-    comparable,
-    distance_matrix,
-    distance_pairs,
-    ratio_d2,
-    stand_in,
-)
+from connector.agreement.distances import COMPARISONS, LEVEL_DISTANCES, MOST_VALUES, Alpha, Comparison, ratio_d2
 from connector.agreement.intervals import SEED, Case, Coefficient, measured
 from connector.agreement.patterns import DENSE, Patterns, Skew, dot, fold, tally
 from connector.agreement.ratings import Floats, Ints, Level, Ratings, maybe_turned
 
-SAMPLED_PAIRS = 1_000_000
+MOST_EXACT = 100
+"""Units for which alpha without them is computed anew where that has no closed form."""
 SAMPLED_PAIRS_RESAMPLED = 20_000
-"""Of the sampled pairs, those that every bootstrap replicate weighs again."""
+"""Of the sampled pairs, at most so many are weighed again by every bootstrap replicate."""
 NOTHING = 1e-12
 """Relative size under which a sum of squares that was computed by subtraction counts as zero."""
 
@@ -46,6 +38,10 @@ class Metric(Protocol):
     @property
     def disagreement(self) -> Floats:
         """(G,) D_u of each pattern, by the marginals as they are."""
+
+    @property
+    def kept(self) -> Any:
+        """What the metric of other patterns of the same values is made of."""
 
     def d2(self, a: Ints, b: Ints) -> Floats:
         """(K,) distances of the values with codes a[k] and b[k], by the marginals as they are."""
@@ -65,8 +61,9 @@ class AlphaStatistic:
     """Alpha as a function of pattern weights.
 
     patterns : pairable patterns whose values are in the order that the distance needs.
-    values : (V,) numbers (interval, ratio) or V sets, rankings or texts; unused for nominal and ordinal.
-    distance : a name of `distances.DISTANCES`.
+    values : (V,) numbers (interval, ratio) or V whole answers (or what a metric of them kept); unused for nominal and
+        ordinal.
+    distance : a name of `distances.LEVEL_DISTANCES` or `distances.COMPARISONS`.
     """
 
     patterns: Patterns
@@ -76,7 +73,12 @@ class AlphaStatistic:
     @cached_property
     def metric(self) -> Metric:
         """The distance, made ready for these patterns."""
-        return _METRICS[self.distance](self.patterns, self.values)
+        of_level = _METRICS.get(self.distance)
+        if of_level is not None:
+            return of_level(self.patterns, self.values)
+        comparison = COMPARISONS[self.distance]
+        compared = _Compared if len(self.values) <= comparison.most_values else _Sampled
+        return compared(self.patterns, self.values, comparison)
 
     @property
     def weights(self) -> Ints:
@@ -112,6 +114,45 @@ class AlphaStatistic:
         ratio: Floats = np.divide((n - 1) * d, p, out=np.full_like(p, math.nan), where=p > 0)
         return 1 - ratio
 
+    @cached_property
+    def observed(self) -> tuple[float, float, float]:
+        """n, D and P at the observed weights."""
+        if not self.patterns.n_patterns:
+            return 0.0, 0.0, 0.0
+        n, d, p = (float(total[0]) for total in self.totals(self.weights[None, :].astype(np.float64)))
+        return n, d, p
+
+    @cached_property
+    def found(self) -> Coefficient:
+        """Alpha with observed and expected disagreement, or why it is undefined."""
+        n, d, p = self.observed
+        if p <= 0:
+            return Coefficient(None, "no_variation")
+        value, expected = 1 - (n - 1) * d / p, p / (n * (n - 1))
+        error = getattr(self.metric, "error", None)
+        of_value = None if error is None else error * (1 - value) / expected
+        return Coefficient(value, None, d / n, expected, expected_error=of_value)
+
+    @property
+    def sampled(self) -> bool:
+        """Whether expected disagreement is estimated from sampled pairs."""
+        return isinstance(self.metric, _Sampled)
+
+    @property
+    def cost(self) -> Floats:
+        """(G,) points of alpha that one unit of each pattern takes away."""
+        return self._points * self.metric.disagreement
+
+    def apart(self, a: Ints, b: Ints) -> Floats:
+        """(K,) points of alpha that two ratings cost each other, times (m_u - 1)."""
+        return self._points * self.metric.d2(a, b)
+
+    @property
+    def _points(self) -> float:
+        """Points of alpha per unit of disagreement."""
+        n, _, p = self.observed
+        return (n - 1) / p
+
     @property
     def skew(self) -> Skew:
         """How far one value outweighs the others."""
@@ -122,29 +163,47 @@ class AlphaStatistic:
         slopes = self.metric.slopes()
         if slopes is None:
             return None
-        weights = self.weights.astype(np.float64)
-        n, d, p = (float(total[0]) for total in self.totals(weights[None, :]))
-        size = self.patterns.size
-        moved: Floats = size * d / p + n * slopes[0] / p - n * d * slopes[1] / (p * p)
-        return -float(weights.sum()) * moved
+        n, d, p = self.observed
+        moved: Floats = self.patterns.size * d / p + n * slopes[0] / p - n * d * slopes[1] / (p * p)
+        return -float(self.weights.sum()) * moved
 
     def linearised(self) -> Floats | None:
         """(G,) for Gwet's interval."""
         return self.influence()
 
-    def leave_one_out(self) -> Floats | None:
-        """(G,) alpha without one unit of each pattern, NaN where undefined then; None if not known exactly."""
+    def without_one(self) -> Floats | None:
+        """(G,) alpha without one unit of each pattern, NaN where undefined then.
+
+        Where it is not known in closed form expected disagreement is held as it is; for a continuum of ordinal values
+        the largest ones are then computed anew (answers by the thousand, whose expected disagreement is sampled, are
+        not).
+        """
         without = self.metric.without_one()
-        if without is None:
-            return None
-        d, p = without
-        n = float(self.patterns.n_ratings) - self.patterns.size
-        ratio: Floats = np.divide((n - 1) * d, p, out=np.full_like(p, math.nan), where=p > 0)
-        return 1 - ratio
+        left = float(self.patterns.n_ratings) - self.patterns.size
+        if without is not None:
+            d, p = without
+            ratio: Floats = np.divide((left - 1) * d, p, out=np.full_like(p, math.nan), where=p > 0)
+            alone: Floats = 1 - ratio
+            return alone
+        n, total, p_all = self.observed
+        held: Floats = 1 - np.divide(
+            (total - self.metric.disagreement) * n * (n - 1),
+            left * p_all,
+            out=np.full(len(left), math.nan),
+            where=left > 0,
+        )
+        if self.sampled:
+            return held
+        for place in np.argsort(-np.nan_to_num(held, nan=-math.inf), kind="stable")[:MOST_EXACT].tolist():
+            weights = self.weights.astype(np.float64)
+            weights[place] -= 1
+            held[place] = float(self.evaluate(weights[None, :])[0])
+        return held
 
     def with_conflict(self) -> AlphaStatistic:
-        """Alpha with one conflict between the two commonest values added."""
-        return self.on(self.patterns.with_conflict())
+        """Alpha with one conflict between the two commonest values added, where there are two."""
+        several = np.count_nonzero(self.patterns.marginals) > 1
+        return self.on(self.patterns.with_conflict()) if several else self
 
     def with_agreement(self) -> AlphaStatistic:
         """Alpha with one agreement on the second commonest value added."""
@@ -152,8 +211,7 @@ class AlphaStatistic:
 
     def on(self, patterns: Patterns) -> AlphaStatistic:
         """The same distance on other patterns of the same values; distances compared once are not compared again."""
-        values = self.metric.matrix if isinstance(self.metric, _Compared) else self.values
-        return AlphaStatistic(patterns, values, self.distance)
+        return AlphaStatistic(patterns, self.metric.kept, self.distance)
 
 
 def _count(patterns: Patterns, weights: Floats) -> Floats:
@@ -166,6 +224,7 @@ class _Fixed:
 
     def __init__(self, patterns: Patterns, values: Any) -> None:
         self.patterns = patterns
+        self.kept = values
         self.prepare(values)
         self.disagreement = self.per_pattern()
 
@@ -263,7 +322,9 @@ class _Interval(_Fixed):
 class _Ordinal:
     """The interval form on mid-ranks, which follow the marginals of each resample."""
 
-    def __init__(self, patterns: Patterns) -> None:
+    kept = None
+
+    def __init__(self, patterns: Patterns, _values: Any) -> None:
         self.patterns = patterns
         a, b = patterns.entry_pairs
         self.row = patterns.row[a]
@@ -446,79 +507,83 @@ class _RatioFourier(_Fixed):
 
 
 class _Compared(_Matrix):
-    """Sets, rankings or texts by one of `distances.VALUE_DISTANCES`."""
+    """Whole answers by one of `distances.COMPARISONS`."""
 
-    def __init__(self, patterns: Patterns, values: Any, name: str) -> None:
-        self.name = name
+    def __init__(self, patterns: Patterns, values: Any, comparison: Comparison) -> None:
+        self.comparison = comparison
         super().__init__(patterns, values)
 
     def prepare(self, values: Sequence[Any] | Floats) -> None:
-        self.matrix = values if isinstance(values, np.ndarray) else distance_matrix(values, self.name)
+        # the matrix is all that is needed of the values from now on
+        self.kept = self.matrix = values if isinstance(values, np.ndarray) else self.comparison.matrix(values)
 
 
 class _Sampled(_Fixed):
-    """Expected disagreement of many distinct sets, rankings or texts, from seeded pairs of ratings."""
+    """Expected disagreement of many distinct whole answers, from seeded pairs of ratings."""
 
-    def __init__(self, patterns: Patterns, values: Any, name: str) -> None:
-        self.name = name
+    def __init__(self, patterns: Patterns, values: Any, comparison: Comparison) -> None:
+        self.comparison = comparison
         super().__init__(patterns, values)
 
     def prepare(self, values: Sequence[Any]) -> None:
         self.values = values
         patterns = self.patterns
-        random = np.random.Generator(np.random.PCG64(SEED))
-        held = patterns.n * patterns.weights[patterns.row]
-        last = np.cumsum(held)
-        first_rating = random.integers(0, last[-1], SAMPLED_PAIRS)
-        # any other rating than the first, each as likely
-        second_rating = (first_rating + random.integers(1, last[-1], SAMPLED_PAIRS)) % last[-1]
-        first, second = (np.searchsorted(last, drawn, side="right") for drawn in (first_rating, second_rating))
+        n_pairs = self.comparison.sampled_pairs
+        first, second = sampled_entries(patterns, n_pairs)
         self.pairs = patterns.row[first], patterns.row[second]
-        self.distance = self.d2(patterns.col[first], patterns.col[second])
-        self.error = float(self.distance.std() / math.sqrt(SAMPLED_PAIRS))
+        distance = self.d2(patterns.col[first], patterns.col[second])
+        self.error = float(distance.std() / math.sqrt(n_pairs))
         self.base = patterns.weights.astype(np.float64)
+        # answers to different units often have nothing in common at all: then the other pairs alone are summed
+        rest = distance - 1
+        self.common = 1.0
+        kept = np.flatnonzero(rest)
+        if len(kept) > SAMPLED_PAIRS_RESAMPLED:
+            kept = np.arange(SAMPLED_PAIRS_RESAMPLED)
+            self.common, rest = float(distance.mean()), distance - float(distance[kept].mean())
+            n_pairs = len(kept)
+        self.pairs = patterns.row[first[kept]], patterns.row[second[kept]]
+        self.rest = rest[kept] / n_pairs
 
     def d2(self, a: Ints, b: Ints) -> Floats:
         kinds, kind = np.unique(a * len(self.values) + b, return_inverse=True)
-        distances = distance_pairs(self.values, *np.divmod(kinds, len(self.values)), self.name)
+        distances = self.comparison.pairs(self.values, *np.divmod(kinds, len(self.values)))
         of_pair: Floats = distances[kind]
         return of_pair
 
     def expected(self, weights: Floats) -> Floats:
-        total = float(self.base @ self.patterns.size)
-        p = np.empty(len(weights))
+        """What nearly all pairs have in common over all of them, and the rest over those that were sampled."""
+        total = _count(self.patterns, self.base[None, :])[0]
+        first, second = self.pairs
+        rest = np.empty(len(weights))
         for place, one in enumerate(weights):
-            if np.array_equal(one, self.base):
-                p[place] = self.distance.mean()
-                continue
             times = one / self.base
-            kept = slice(0, SAMPLED_PAIRS_RESAMPLED)
-            first, second = self.pairs[0][kept], self.pairs[1][kept]
-            p[place] = (self.distance[kept] * times[first] * times[second]).mean()
-        return p * total * (total - 1)
+            rest[place] = self.rest @ (times[first] * times[second])
+        squares = dot(weights * weights, self.patterns.size / self.base)
+        all_pairs = _count(self.patterns, weights) ** 2 - squares
+        p: Floats = self.common * all_pairs + rest * total * (total - 1)
+        return p
 
 
-def _ordinal(patterns: Patterns, _values: Any) -> Metric:
-    return _Ordinal(patterns)
+def sampled_entries(patterns: Patterns, n_pairs: int) -> tuple[Ints, Ints]:
+    """(P,) places in row/col/n of seeded pairs of ratings, any two of all as likely."""
+    random = np.random.Generator(np.random.PCG64(SEED))
+    last = np.cumsum(patterns.n * patterns.weights[patterns.row])
+    first = random.integers(0, last[-1], n_pairs)
+    # any other rating than the first, each as likely
+    second = (first + random.integers(1, last[-1], n_pairs)) % last[-1]
+    return np.searchsorted(last, first, side="right"), np.searchsorted(last, second, side="right")
 
 
 def _ratio(patterns: Patterns, values: Floats) -> Metric:
     return (_Ratio if len(values) <= MOST_VALUES else _RatioFourier)(patterns, values)
 
 
-def _compared(name: str) -> Callable[[Patterns, Any], Metric]:
-    def metric(patterns: Patterns, values: Sequence[Any]) -> Metric:
-        return (_Compared if len(values) <= MOST_VALUES else _Sampled)(patterns, values, name)
-
-    return metric
-
-
 _METRICS: dict[str, Callable[[Patterns, Any], Metric]] = {
     "nominal": _Nominal,
-    "ordinal": _ordinal,
+    "ordinal": _Ordinal,
     "interval": _Interval,
     "ratio": _ratio,
-    **{name: _compared(name) for name in VALUE_DISTANCES},
 }
 
 
@@ -536,22 +601,27 @@ def _standard(values: Floats, counts: Ints) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """Ratings recoded for a level, with their patterns; `reason` is wrong_level where the values do not fit it."""
+    """Ratings recoded for a level or distance, with their patterns.
+
+    reason : wrong_level where the values do not fit it, not_comparable where those of different units have nothing in
+        common.
+    """
 
     ratings: Ratings
     patterns: Patterns
     reason: str | None = None
 
 
-def prepare(ratings: Ratings, level: Level, distance: str, *, placed: bool = True) -> Prepared:
-    """Ratings whose codes follow the order (ordinal) or are numbers (interval, ratio), or that are sets,
-    rankings or texts.
+def prepare(ratings: Ratings, level: Level, distance: str, *, placed: bool = True, drawn: bool = True) -> Prepared:
+    """Ratings whose codes follow the order (ordinal), or whose values are numbers (interval, ratio) or what a distance
+    between whole answers compares.
 
-    placed : whether the units' own patterns are wanted.
+    placed : whether the units' own patterns are wanted. drawn : whether samples of the patterns will be.
     """
     fitted: Ratings | None = ratings
-    if distance in VALUE_DISTANCES and not _all_comparable(ratings, distance):
-        fitted = None
+    comparison = COMPARISONS.get(distance)
+    if comparison is not None:
+        fitted = _compared(ratings, comparison)
     if level is Level.ORDINAL:
         fitted = ratings.in_order()
     elif level.ordered:
@@ -561,24 +631,28 @@ def prepare(ratings: Ratings, level: Level, distance: str, *, placed: bool = Tru
         if (numbers[fitted.value_counts > 0] < 0).any():
             fitted = None
     if fitted is None:
-        return Prepared(ratings, fold(ratings, placed=placed), "wrong_level")
-    return Prepared(fitted, fold(fitted, placed=placed))
+        return Prepared(ratings, fold(ratings, placed=placed, drawn=drawn), "wrong_level")
+    apart = comparison is not None and comparison.not_comparable
+    folded = fold(fitted, placed=placed, drawn=drawn)
+    return Prepared(fitted, folded, "not_comparable" if apart else None)
 
 
-def _all_comparable(ratings: Ratings, distance: str) -> bool:
-    categories = ratings.codebook.categories
-    return all(comparable(categories[code], distance) for code in np.flatnonzero(ratings.value_counts))
+def _compared(ratings: Ratings, comparison: Comparison) -> Ratings | None:
+    """The ratings with nothing in their codebook but what can be compared; None where a value seen can't be."""
+    fits = np.array([comparison.comparable(value) for value in ratings.codebook.categories], dtype=np.bool_)
+    if fits.all():
+        return ratings
+    return ratings.declare(()) if fits[ratings.value_counts > 0].all() else None
 
 
-def alpha_statistic(prepared: Prepared, distance: str) -> AlphaStatistic:
+def alpha_statistic(prepared: Prepared, distance: str) -> Alpha:
     """Alpha of prepared ratings by a named distance."""
-    book = prepared.ratings.codebook
-    values: Any = book.categories
-    if distance in ("interval", "ratio"):
-        values = book.numbers
-    elif distance in VALUE_DISTANCES:
-        values = [stand_in(category, distance) for category in book.categories]
-    return AlphaStatistic(prepared.patterns.pairable, values, distance)
+    book, patterns = prepared.ratings.codebook, prepared.patterns.pairable
+    if distance in COMPARISONS:
+        own = COMPARISONS[distance].statistic(patterns, book.categories)
+        if own is not None:
+            return own
+    return AlphaStatistic(patterns, book.numbers if distance in ("interval", "ratio") else book.categories, distance)
 
 
 def alpha(prepared: Prepared, distance: str, confidence: float | None = None, seed: int = SEED) -> Coefficient:
@@ -592,16 +666,8 @@ def alpha_case(prepared: Prepared, distance: str) -> Case:
         return Case(None, Coefficient(None, "no_pairable_units"))
     if prepared.reason:
         return Case(None, Coefficient(None, prepared.reason))
-    if np.count_nonzero(prepared.patterns.pairable.marginals) < 2:
-        return Case(None, Coefficient(None, "no_variation"))
     statistic = alpha_statistic(prepared, distance)
-    n, d, p = (float(total[0]) for total in statistic.totals(statistic.weights[None, :].astype(np.float64)))
-    if p <= 0:
-        return Case(None, Coefficient(None, "no_variation"))
-    value, expected = 1 - (n - 1) * d / p, p / (n * (n - 1))
-    error = getattr(statistic.metric, "error", None)
-    of_value = None if error is None else error * (1 - value) / expected
-    return Case(statistic, Coefficient(value, None, d / n, expected, expected_error=of_value))
+    return Case(None if statistic.found.value is None else statistic, statistic.found)
 
 
 def krippendorff_alpha(
@@ -620,7 +686,7 @@ def krippendorff_alpha(
     level : nominal, ordinal, interval or ratio.
     confidence : for an interval (bootstrap over units; jackknife under 100), for instance 0.95.
     distance : masi or jaccard where the values are sets, kendall where they are rankings ({item: rank} or pairs of the
-        two), edit where they are texts (see `distances.py`); by default the level's own.
+        two), edit where they are texts (see `distances`); by default the level's own.
 
     Returns
     -------
@@ -643,7 +709,8 @@ def krippendorff_alpha(
                 else found
             )
     ratings = data if isinstance(data, Ratings) else Ratings.from_wide(data)
-    found = alpha(prepare(ratings, of_level, name, placed=False), name, confidence, seed)
+    prepared = prepare(ratings, of_level, name, placed=False, drawn=confidence is not None)
+    found = alpha(prepared, name, confidence, seed)
     return replace(found, notes=ratings.notes) if ratings.notes else found
 
 
@@ -667,10 +734,11 @@ def level_and_distance(level: str, distance: str | None) -> tuple[Level, str]:
     except ValueError:
         raise ValueError(f"unknown level {level!r}: one of {', '.join(Level)}") from None
     name = distance or str(of_level.value)
-    if name not in DISTANCES:
-        raise ValueError(f"unknown distance {name!r}: one of {', '.join(DISTANCES)}")
-    if name in VALUE_DISTANCES and of_level is not Level.NOMINAL:
-        raise ValueError(f"distance {name} compares whole answers, which have no {of_level.value} level")
-    if name not in VALUE_DISTANCES and name != of_level.value:
+    if name in COMPARISONS:
+        if of_level is not Level.NOMINAL:
+            raise ValueError(f"distance {name} compares whole answers, which have no {of_level.value} level")
+    elif name not in LEVEL_DISTANCES:
+        raise ValueError(f"unknown distance {name!r}: one of {', '.join((*LEVEL_DISTANCES, *COMPARISONS))}")
+    elif name != of_level.value:
         raise ValueError(f"distance {name} does not belong to level {of_level.value}")
     return of_level, name

@@ -9,20 +9,50 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from connector.agreement.alpha import alpha_case, level_and_distance, prepare
-from connector.agreement.gwet import Scale, chance_family_case, count_categories
-from connector.agreement.intervals import JACKKNIFE_UNDER, REPLICATES, SEED, Case, Statistic, resample
-from connector.agreement.kappa import chance_case, cohen_statistic, percent_case, placed_cells, weighted_statistic
-from connector.agreement.patterns import DENSE
+from connector.agreement.gwet import (
+    Scale,
+    chance_family_case,
+    conger_case,
+    conger_statistic,
+    count_categories,
+    declared_line,
+    quadratic_scale,
+)
+from connector.agreement.intervals import (
+    JACKKNIFE_UNDER,
+    MOST_CELLS,
+    NO_SPREAD,
+    REPLICATES,
+    SEED,
+    Case,
+    Coefficient,
+    Statistic,
+    resample,
+)
+from connector.agreement.kappa import (
+    chance_case,
+    cohen_statistic,
+    on_a_line,
+    percent_case,
+    placed_cells,
+    weighted_statistic,
+)
+from connector.agreement.patterns import DENSE, Patterns, fold
 from connector.agreement.quantiles import student_cdf, student_quantile
 from connector.agreement.ratings import Floats, Ints, Ratings
 
 ALPHA = "krippendorff_alpha"
+COMPARABLE = (
+    *(ALPHA, "percent_agreement", "cohen_kappa", "scott_pi", "weighted_kappa", "weighted_kappa_linear"),
+    *("fleiss_kappa", "conger_kappa", "brennan_prediger", "gwet_ac1", "gwet_ac2"),
+)
+"""Coefficients of which differences are known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,14 +62,16 @@ class Difference:
     value : of the difference, None with a `reason` where either side is undefined. a, b : the two coefficients.
     low, high : interval of the difference. p : two-sided, of the difference being 0; both None under two units or where
         no resample differs from another.
-    n_units : units with a rating on either side, which are what is resampled.
-    method : "bootstrap" (percentile) or "jackknife" (with Student's t, under 100 units).
+    n_units : units that count on either side, which are what is resampled; n_common : on both.
+    method : "bootstrap" (percentile), or with Student's t "jackknife" (under 100 units) or "infinitesimal_jackknife"
+        (so many distinct units that the two agree).
     """
 
     value: float | None
     a: float | None
     b: float | None
     n_units: int
+    n_common: int
     low: float | None = None
     high: float | None = None
     p: float | None = None
@@ -51,6 +83,25 @@ class Difference:
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
         return {name: getattr(self, name) for name in self.__slots__}
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A difference and what its two sides are.
+
+    a_name, b_name : for the reader. a_coefficient, b_coefficient : by name.
+    """
+
+    a_name: str
+    b_name: str
+    a_coefficient: str
+    b_coefficient: str
+    difference: Difference
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data: the difference, and its sides by name."""
+        names = ("a_name", "b_name", "a_coefficient", "b_coefficient")
+        return self.difference.to_json() | {name: getattr(self, name) for name in names}
 
 
 def paired_difference(
@@ -69,15 +120,16 @@ def paired_difference(
     Parameters
     ----------
     a, b : `Ratings`, or units x raters arrays of as many units. Units are matched by id; a unit that only one side
-        rated counts on that side alone.
+        rated counts on that side alone. With none in common the reason is no_common_units.
     level, distance : as of `krippendorff_alpha`.
-    coefficient : krippendorff_alpha, percent_agreement, cohen_kappa, scott_pi, weighted_kappa, fleiss_kappa,
-        brennan_prediger or gwet_ac1.
+    coefficient : krippendorff_alpha, percent_agreement, cohen_kappa, scott_pi, weighted_kappa (quadratic),
+        weighted_kappa_linear, fleiss_kappa, conger_kappa, brennan_prediger, gwet_ac1 or gwet_ac2.
     other : the coefficient of b where it is another one; `paired_difference(x, x, other="fleiss_kappa")` compares two
         coefficients of one table.
 
     Bootstrap of the units' pairs of patterns (2,000 replicates; p is twice the smaller share of differences beyond 0,
-    never 0), or the jackknife with Student's t under 100 units. Raises ValueError for an unknown name, InvalidRatings
+    never 0), or with Student's t the jackknife under 100 units and its infinitesimal form where over 1,500 pairs of
+    patterns are met. Raises ValueError for an unknown name, InvalidRatings
     for data that cannot be read.
 
     >>> before = [["x", "y"], ["x", "y"], ["y", "y"], ["x", "x"], ["x", "y"], ["y", "x"]]
@@ -93,18 +145,20 @@ def paired_difference(
     sides = [_side(ratings, level, distance, name) for ratings, name in named]
     pairs, weights = _pairs(first, second, sides)
     values = [side.case.found.value for side in sides]
-    n_units = int(weights.sum())
-    if values[0] is None or values[1] is None:
-        reason = next(side.case.found.reason for side in sides if side.case.found.value is None)
-        return Difference(None, values[0], values[1], n_units, reason=reason, confidence=confidence)
-    value = values[1] - values[0]
-    evaluate = _difference_of(sides, pairs)
-    found = Difference(value, values[0], values[1], n_units, confidence=confidence)
+    n_units, n_common = int(weights.sum()), int(weights[(pairs[0] >= 0) & (pairs[1] >= 0)].sum())
+    undefined = next((side.case.found.reason for side in sides if side.case.found.value is None), None)
+    reason = undefined or (None if n_common else "no_common_units")
+    if values[0] is None or values[1] is None or reason:
+        return Difference(None, values[0], values[1], n_units, n_common, reason=reason, confidence=confidence)
+    found = Difference(values[1] - values[0], values[0], values[1], n_units, n_common, confidence=confidence)
     if n_units < 2:
         return found
     if n_units < JACKKNIFE_UNDER:
-        return _by_jackknife(found, evaluate, weights)
-    return _by_bootstrap(found, evaluate, weights, seed)
+        return _by_jackknife(found, _difference_of(sides, pairs), weights)
+    error = _linear_error(sides, pairs, weights) if len(weights) > MOST_CELLS else None
+    if error is not None:
+        return _by_student(found, error, "infinitesimal_jackknife")
+    return _by_bootstrap(found, _difference_of(sides, pairs), weights, seed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,38 +170,62 @@ class _Side:
 
 
 def _side(ratings: Ratings, level: str, distance: str | None, coefficient: str) -> _Side:
+    if coefficient not in COMPARABLE:
+        raise ValueError(f"no paired difference is known of {coefficient!r}: one of {', '.join(COMPARABLE)}")
     of_level, name = level_and_distance(level, distance)
     prepared = prepare(ratings, of_level, name)
     patterns = prepared.patterns
-    if coefficient in ("cohen_kappa", "scott_pi", "weighted_kappa"):
-        if coefficient == "weighted_kappa":
-            statistic = weighted_statistic(ratings, "quadratic")
-            fitted = ratings.as_numbers() or ratings.in_order() or ratings
-        else:
-            statistic = cohen_statistic(prepared.ratings, pooled=coefficient == "scott_pi")
-            fitted = prepared.ratings
-        cells = placed_cells(fitted)
-        nowhere = np.full(len(ratings.unit_ids), -1, dtype=np.int64)
-        return _Side(chance_case(statistic), nowhere if isinstance(cells, str) else cells[3])
-    if coefficient == ALPHA:
-        return _Side(alpha_case(prepared, name), _among_pairable(patterns.index, patterns.size))
-    if coefficient == "percent_agreement":
-        return _Side(percent_case(patterns), _among_pairable(patterns.index, patterns.size))
     scale = Scale(count_categories(ratings.codebook, ratings.value_counts))
-    if coefficient == "fleiss_kappa":
-        return _Side(chance_family_case(patterns, "fleiss", scale), patterns.index)
-    if coefficient == "brennan_prediger":
-        return _Side(chance_family_case(patterns, "brennan_prediger", scale), patterns.index)
-    if coefficient == "gwet_ac1":
-        return _Side(chance_family_case(patterns, "gwet", scale), patterns.index)
-    raise ValueError(f"no paired difference is known of the coefficient {coefficient!r}")
+    match coefficient:
+        case "krippendorff_alpha":
+            return _Side(alpha_case(prepared, name), _among_pairable(patterns))
+        case "percent_agreement":
+            return _Side(percent_case(patterns), _among_pairable(patterns))
+        case "fleiss_kappa":
+            return _Side(chance_family_case(patterns, "fleiss", scale), patterns.index)
+        case "brennan_prediger":
+            return _Side(chance_family_case(patterns, "brennan_prediger", scale), patterns.index)
+        case "gwet_ac1":
+            return _Side(chance_family_case(patterns, "gwet", scale), patterns.index)
+        case "gwet_ac2":
+            return _ac2_side(ratings)
+        case "conger_kappa":
+            statistic = conger_statistic(prepared.ratings)
+            index = _nowhere(ratings) if isinstance(statistic, str) else statistic.patterns.index
+            return _Side(conger_case(prepared.ratings), index)
+        case "cohen_kappa" | "scott_pi":
+            fitted = prepared.ratings
+            return _Side(chance_case(cohen_statistic(fitted, pooled=coefficient == "scott_pi")), _cells(fitted))
+        case _:
+            weights = "linear" if coefficient == "weighted_kappa_linear" else "quadratic"
+            placed = on_a_line(ratings)
+            return _Side(chance_case(weighted_statistic(ratings, weights)), _cells(placed[0] if placed else ratings))
 
 
-def _among_pairable(index: Ints, size: Ints) -> Ints:
-    """The pattern of every unit among those with two ratings, -1 for other units."""
-    paired = size >= 2
+def _ac2_side(ratings: Ratings) -> _Side:
+    placed = declared_line(ratings)
+    if placed is None:
+        undefined = Coefficient(None, "wrong_level" if ratings.n_ratings else "no_pairable_units")
+        return _Side(Case(None, undefined), _nowhere(ratings))
+    patterns = fold(placed[0])
+    return _Side(chance_family_case(patterns, "gwet", quadratic_scale(*placed), weighted=True), patterns.index)
+
+
+def _cells(ratings: Ratings) -> Ints:
+    """(N,) cell of two raters' table that every unit lies in, else -1."""
+    cells = placed_cells(ratings)
+    return _nowhere(ratings) if isinstance(cells, str) else cells[3]
+
+
+def _nowhere(ratings: Ratings) -> Ints:
+    return np.full(len(ratings.unit_ids), -1, dtype=np.int64)
+
+
+def _among_pairable(patterns: Patterns) -> Ints:
+    """(N,) the pattern of every unit among those with two ratings, -1 for other units."""
+    paired = patterns.size >= 2
     place = np.append(np.where(paired, np.cumsum(paired) - 1, -1), -1)
-    among: Ints = place[index]
+    among: Ints = place[patterns.index]
     return among
 
 
@@ -201,7 +279,7 @@ def _by_bootstrap(found: Difference, evaluate: Callable[[Floats], Floats], weigh
     low, high = np.quantile(drawn, [tail, 1 - tail])
     beyond = min(int(np.count_nonzero(drawn <= 0)), int(np.count_nonzero(drawn >= 0)))
     p = min(1.0, 2 * (beyond + 1) / (len(drawn) + 1))
-    return _with(found, float(low), float(high), p, "bootstrap", seed)
+    return replace(found, low=float(low), high=float(high), p=p, method="bootstrap", seed=seed)
 
 
 def _by_jackknife(found: Difference, evaluate: Callable[[Floats], Floats], weights: Ints) -> Difference:
@@ -211,13 +289,25 @@ def _by_jackknife(found: Difference, evaluate: Callable[[Floats], Floats], weigh
     if np.isnan(values).any() or found.value is None:
         return found
     mean = float(values @ weights) / n
-    error = math.sqrt((n - 1) / n * float(((values - mean) ** 2) @ weights))
-    if error <= 1e-12:
+    return _by_student(found, math.sqrt((n - 1) / n * float(((values - mean) ** 2) @ weights)), "jackknife")
+
+
+def _linear_error(sides: list[_Side], pairs: list[Ints], weights: Ints) -> float | None:
+    """Standard error of the difference to first order, from what each unit adds to either side; None if not known."""
+    moved = np.zeros(len(weights))
+    for sign, side, pattern in zip((-1.0, 1.0), sides, pairs, strict=True):
+        influence = side.case.statistic.influence() if side.case.statistic else None
+        if influence is None or side.case.statistic is None:
+            return None
+        # place -1, a unit that does not count on this side, finds the last
+        moved += sign * np.append(influence, 0.0)[pattern] / float(side.case.statistic.weights.sum())
+    n = float(weights.sum())
+    return math.sqrt(float(moved * moved @ weights) * n / (n - 1))
+
+
+def _by_student(found: Difference, error: float, method: str) -> Difference:
+    if error <= NO_SPREAD or found.value is None:
         return found
-    reach = student_quantile(0.5 + found.confidence / 2, n - 1) * error
-    p = 2 * student_cdf(-abs(found.value) / error, n - 1)
-    return _with(found, found.value - reach, found.value + reach, p, "jackknife", None)
-
-
-def _with(found: Difference, low: float, high: float, p: float, method: str, seed: int | None) -> Difference:
-    return Difference(found.value, found.a, found.b, found.n_units, low, high, p, None, found.confidence, method, seed)
+    reach = student_quantile(0.5 + found.confidence / 2, found.n_units - 1) * error
+    p = 2 * student_cdf(-abs(found.value) / error, found.n_units - 1)
+    return replace(found, low=found.value - reach, high=found.value + reach, p=p, method=method)

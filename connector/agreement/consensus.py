@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from connector.agreement.distances import (
-    MOST_VALUES,
-    VALUE_DISTANCES,
-    distance_matrix,
-    distance_pairs,
-    stand_in,
-)
+from connector.agreement.distances import COMPARISONS, Comparison
 from connector.agreement.kappa import pair_agreement
 from connector.agreement.patterns import Patterns, tally
 from connector.agreement.ratings import Codebook, Floats, Ints, Level
 
 TOLERANCE = 1e-9
 STATUSES = ("agreed", "majority", "conflict", "single", "unrated")
+WORST_FIRST = ("conflict", "majority", "agreed", "single", "unrated")
 
 
 class UnitResult(NamedTuple):
@@ -88,18 +83,23 @@ def unit_results(
     distance: str,
     bounds: tuple[float, float] | None = None,
     share_below: float = 0.6,
+    reason: str | None = None,
 ) -> UnitResults:
     """Results per unit, computed once per pattern.
 
-    Agreement is the share of agreeing pairs of ratings, rounded to 4 places. For sets it is 1 - the mean pairwise
-    distance, for ordered levels 1 - the mean pairwise distance on the declared range alone, so that one rating never
-    moves another unit's score; both rounded to 2 places. Status: by the share of the commonest answer against
-    `share_below`; for ordered levels by the agreement.
+    Agreement is the share of agreeing pairs of ratings, rounded to 4 places. For whole answers (sets, rankings, ...) it
+    is 1 - the mean pairwise distance, for ordered levels 1 - the mean pairwise distance on the declared range alone, so
+    that one rating never moves another unit's score; both rounded to 2 places. Status: by the share of the commonest
+    answer against `share_below`; for graded answers by the agreement. Majority: the commonest answer; of numbers the
+    median, of whole answers the consensus that their comparison knows.
+
+    reason : wrong_level where the values are not what the distance compares.
     """
-    graded = level.ordered or distance in ("kendall", "edit")
-    exact = _agreement(patterns, book, level, distance, bounds)
+    comparison = COMPARISONS.get(distance)
+    graded = level.ordered or (comparison is not None and comparison.graded)
+    exact = _agreement(patterns, book, level, comparison, bounds, comparable=reason != "wrong_level")
     top, tied, best = _top(patterns)
-    rounded = np.round(exact, 2 if graded or distance in VALUE_DISTANCES else 4)
+    rounded = np.round(exact, 2 if graded or comparison is not None else 4)
     enough = (exact if graded else np.where(tied, 0.0, top)) >= share_below - TOLERANCE
     status: list[str | None] = []
     for size, distinct, passed, value in zip(
@@ -116,6 +116,8 @@ def unit_results(
     index = patterns.index.tolist()
     agreement = [None if math.isnan(value) else value for value in rounded.tolist()]
     majority = [None if tie else book.categories[code] for tie, code in zip(tied.tolist(), best.tolist(), strict=True)]
+    if reason != "wrong_level":
+        _settle(majority, patterns, book, level, comparison)
     # index -1, a unit without a rating, finds the last place
     return UnitResults(
         unit_ids,
@@ -125,6 +127,51 @@ def unit_results(
         _spread([*majority, UNRATED.majority], index),
         _spread([*status, UNRATED.status], index),
     )
+
+
+def by_task(results: UnitResults, task_of: Mapping[Any, Any]) -> UnitResults:
+    """The results of tasks out of those of their items.
+
+    Of a task's items with a rating: the fewest ratings, the mean agreement, the worst status; items have no common
+    answer.
+    """
+    items: dict[Any, list[UnitResult]] = {}
+    for unit, task in task_of.items():
+        items.setdefault(task, []).append(results[unit])
+    tasks = [_of_items(own) for own in items.values()]
+    return UnitResults(list(items), *(list(column) for column in zip(*tasks, strict=True))) if tasks else results
+
+
+def _of_items(items: Sequence[UnitResult]) -> UnitResult:
+    rated = [one for one in items if one.n_ratings]
+    known = [one.agreement for one in rated if one.agreement is not None]
+    statuses = {one.status for one in rated or items}
+    return UnitResult(
+        min((one.n_ratings for one in rated), default=0),
+        round(sum(known) / len(known), 4) if known else None,
+        None,
+        None,
+        next((status for status in WORST_FIRST if status in statuses), None),
+    )
+
+
+def _settle(
+    majority: list[Any], patterns: Patterns, book: Codebook, level: Level, comparison: Comparison | None
+) -> None:
+    """Puts the median of numbers, and the consensus of whole answers, in the place of the commonest answer."""
+    measured = level in (Level.INTERVAL, Level.RATIO)
+    if comparison is None and not measured:
+        return
+    several = np.flatnonzero(patterns.distinct > 1).tolist()
+    if comparison is not None:
+        found = comparison.consensus_each(book.categories, patterns)
+        for g in several:
+            majority[g] = found[g]
+        return
+    start = np.searchsorted(patterns.row, np.arange(patterns.n_patterns + 1)).tolist()
+    for g in several:
+        part = slice(start[g], start[g + 1])
+        majority[g] = float(np.median(np.repeat(book.numbers[patterns.col[part]], patterns.n[part])))
 
 
 def _spread(per_pattern: list[Any], index: list[int]) -> list[Any]:
@@ -143,11 +190,19 @@ def _top(patterns: Patterns) -> tuple[Floats, Any, Ints]:
 
 
 def _agreement(
-    patterns: Patterns, book: Codebook, level: Level, distance: str, bounds: tuple[float, float] | None
+    patterns: Patterns,
+    book: Codebook,
+    level: Level,
+    comparison: Comparison | None,
+    bounds: tuple[float, float] | None,
+    *,
+    comparable: bool,
 ) -> Floats:
     """(G,) agreement, NaN where there is none."""
-    if distance in VALUE_DISTANCES:
-        agreement = 1 - _mean_distance(patterns, _value_distances(patterns, book, distance))
+    if comparison is not None:
+        if not comparable:
+            return np.full(patterns.n_patterns, math.nan)
+        agreement = 1 - _mean_distance(patterns, _value_distances(patterns, book, comparison))
     elif level.ordered:
         places = declared_places(book, level, bounds)
         first, second = patterns.entry_pairs
@@ -171,14 +226,13 @@ def declared_places(book: Codebook, level: Level, bounds: tuple[float, float] | 
     return (book.numbers - bounds[0]) / (bounds[1] - bounds[0])
 
 
-def _value_distances(patterns: Patterns, book: Codebook, distance: str) -> Floats:
+def _value_distances(patterns: Patterns, book: Codebook, comparison: Comparison) -> Floats:
     first, second = patterns.entry_pairs
     a, b = patterns.col[first], patterns.col[second]
-    values = [stand_in(category, distance) for category in book.categories]
-    if len(values) <= MOST_VALUES:
-        return distance_matrix(values, distance)[a, b]
-    kinds, kind = np.unique(a * len(values) + b, return_inverse=True)
-    return distance_pairs(values, *np.divmod(kinds, len(values)), distance)[kind]
+    kinds, kind = np.unique(a * len(book) + b, return_inverse=True)
+    if len(book) <= comparison.most_values and 4 * len(kinds) > len(book) ** 2:
+        return comparison.matrix(book.categories)[a, b]
+    return comparison.pairs(book.categories, *np.divmod(kinds, len(book)))[kind]
 
 
 def _mean_distance(patterns: Patterns, distances: Floats) -> Floats:

@@ -6,13 +6,17 @@ with the same row of answers have the same class probabilities, so the work is t
 
 from __future__ import annotations
 
+import heapq
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from connector.agreement.keys import id_order, json_value
 from connector.agreement.patterns import DENSE, tally
 from connector.agreement.ratings import Floats, Ints, Ratings
 from connector.agreement.rows import Rows, fold_rows
@@ -21,6 +25,27 @@ ITERATIONS = 500
 GAIN = 1e-10
 """Gain of the log-likelihood per unit under which the iteration has come to rest."""
 TIED = 1e-9
+FEWEST_ITERATIONS = 20
+WORK = 600_000_000
+"""Answers x classes x iterations that a report spends on it; above it the iteration is cut short, and says so."""
+MOST_LISTED = 500
+"""Units listed as plain data; the number left out stands beside them."""
+MOST_RATERS = 200
+MOST_CONFUSIONS = 10_000
+"""Numbers of all confusion tables up to which they are written out as plain data."""
+NOBODY = -1
+
+
+class UnitConsensus(NamedTuple):
+    """A unit's consensus beside the majority of its ratings; either is None on a tie.
+
+    probability : of the label, or of each of the tied ones.
+    """
+
+    unit: Any
+    majority: Any
+    label: Any
+    probability: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +55,11 @@ class DawidSkene:
     unit_ids : all known units. classes : the V values that somebody gave. rater_ids : raters with a rating.
     shares : (V,) estimated share of each class. confusion : (R, V, V) chance that a rater answers [k] where the class
         is [c]; a row is NaN for a class that none of the rater's units has any chance of.
-    iterations, log_likelihood : at the end. converged : False where `ITERATIONS` did not suffice.
+    answers : (R,) ratings of each rater. errors : (R,) the share of them that is wrong by these classes.
+    iterations, log_likelihood : at the end. converged : False where the iterations allowed did not suffice.
+    row_probabilities, row_majority, row_weights : (G, V), (G,), (G,) class probabilities, place of the commonest answer
+        (-1 on a tie) and number of units of every distinct row of answers. index : (N,) row of every unit, -1 for a
+        unit without a rating.
     """
 
     unit_ids: Sequence[Any]
@@ -38,10 +67,14 @@ class DawidSkene:
     rater_ids: Sequence[Any]
     shares: Floats
     confusion: Floats
+    answers: Ints
+    errors: Floats
     iterations: int
     log_likelihood: float
     converged: bool
     row_probabilities: Floats
+    row_majority: Ints
+    row_weights: Ints
     index: Ints
 
     @cached_property
@@ -54,25 +87,148 @@ class DawidSkene:
     @cached_property
     def labels(self) -> list[Any]:
         """The likeliest class of every unit, None on a tie and for a unit without a rating."""
-        top = self.row_probabilities.max(axis=1, initial=0.0)
-        near = self.row_probabilities >= top[:, None] - TIED
-        of_row: list[Any] = [
-            None if tied else self.classes[place]
-            for tied, place in zip((near.sum(axis=1) > 1).tolist(), near.argmax(axis=1).tolist(), strict=True)
-        ]
-        return [of_row[row] if row >= 0 else None for row in self.index.tolist()]
+        # a unit without a rating, index -1, finds the last place
+        of_row = [*(self._class(place) for place in self._row_label.tolist()), None]
+        return [of_row[row] for row in self.index.tolist()]
 
     @cached_property
     def tied(self) -> list[bool]:
         """Whether the likeliest class of a unit is a tie."""
         return [label is None and row >= 0 for label, row in zip(self.labels, self.index.tolist(), strict=True)]
 
+    @cached_property
+    def certainty(self) -> list[float | None]:
+        """Probability of every unit's likeliest class, None for a unit without a rating."""
+        of_row = [*self._row_top.tolist(), None]
+        return [of_row[row] for row in self.index.tolist()]
 
-def dawid_skene(ratings: Ratings, iterations: int = ITERATIONS) -> DawidSkene:
+    @property
+    def n_units(self) -> int:
+        """Units with a rating."""
+        return int(self.row_weights.sum())
+
+    @property
+    def n_other(self) -> int:
+        """Units whose consensus is another class than the majority of their ratings."""
+        return self._count((self._standing == 0) & (self._row_label != NOBODY))
+
+    @property
+    def n_ties(self) -> int:
+        """Units whose ratings are tied."""
+        return self._count(self.row_majority == NOBODY)
+
+    @property
+    def n_settled(self) -> int:
+        """Units whose ratings are tied and whose consensus is not."""
+        return self._count((self.row_majority == NOBODY) & (self._row_label != NOBODY))
+
+    @property
+    def n_tied(self) -> int:
+        """Units whose consensus is a tie."""
+        return self._count(self._row_label == NOBODY)
+
+    def units(self, most: int = MOST_LISTED) -> list[UnitConsensus]:
+        """Units whose consensus is not the majority first, then those of tied ratings, then the others; among each the
+        least certain first, then by id. At most so many."""
+        order = np.lexsort((self._row_top, self._standing))
+        enough = int(np.searchsorted(np.cumsum(self.row_weights[order]), most)) + 1
+        # a unit without a rating, index -1, finds the last place
+        chosen = np.zeros(len(order) + 1, dtype=np.bool_)
+        chosen[order[:enough]] = True
+        standing = list(zip(self._standing.tolist(), self._row_top.tolist(), strict=True))
+        listed = heapq.nsmallest(
+            most,
+            np.flatnonzero(chosen[self.index]).tolist(),
+            key=lambda unit: (*standing[self.index[unit]], *id_order(self.unit_ids[unit])),
+        )
+        return [
+            UnitConsensus(
+                self.unit_ids[unit],
+                self._class(int(self.row_majority[row])),
+                self._class(int(self._row_label[row])),
+                float(self._row_top[row]),
+            )
+            for unit, row in zip(listed, self.index[listed].tolist(), strict=True)
+        ]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data; lists are bounded, `units_left_out` and `raters_left_out` say by how much."""
+        written_out = self.confusion.size <= MOST_CONFUSIONS
+        units = self.units()
+        body: dict[str, Any] = {
+            "converged": self.converged,
+            "iterations": self.iterations,
+            "log_likelihood": self.log_likelihood,
+            "n_units": self.n_units,
+            "n_other_than_majority": self.n_other,
+            "n_ties": self.n_ties,
+            "n_ties_settled": self.n_settled,
+            "n_tied": self.n_tied,
+            "classes": [json_value(one) for one in self.classes],
+            "shares": self.shares.tolist(),
+            "raters": [
+                {
+                    "rater": self.rater_ids[place],
+                    "n_ratings": int(self.answers[place]),
+                    "error": float(self.errors[place]),
+                    "confusion": _without_nan(self.confusion[place]) if written_out else None,
+                }
+                for place in self.worst_raters[:MOST_RATERS]
+            ],
+            "units": [
+                {
+                    "unit": one.unit,
+                    "majority": json_value(one.majority),
+                    "label": json_value(one.label),
+                    "probability": one.probability,
+                }
+                for one in units
+            ],
+        }
+        left_out = {"units": self.n_units - len(units), "raters": max(len(self.rater_ids) - MOST_RATERS, 0)}
+        return body | {f"{name}_left_out": n for name, n in left_out.items() if n}
+
+    @cached_property
+    def worst_raters(self) -> list[int]:
+        """Places of the raters, the highest share of wrong answers first, then by id."""
+        errors = np.round(self.errors, 12).tolist()
+        return sorted(range(len(errors)), key=lambda place: (-errors[place], *id_order(self.rater_ids[place])))
+
+    @cached_property
+    def _row_top(self) -> Floats:
+        """(G,) probability of a row's likeliest class, sums of rounding left aside."""
+        top: Floats = np.round(np.minimum(self.row_probabilities.max(axis=1, initial=0.0), 1.0), 12)
+        return top
+
+    @cached_property
+    def _row_label(self) -> Ints:
+        """(G,) place of a row's likeliest class, -1 on a tie."""
+        return _top(self.row_probabilities, TIED)
+
+    @cached_property
+    def _standing(self) -> Ints:
+        """(G,) 0 where there is a majority that is not the consensus, 1 where ratings are tied, else 2."""
+        return np.where(self.row_majority == NOBODY, 1, np.where(self.row_majority == self._row_label, 2, 0))
+
+    def _count(self, rows: NDArray[np.bool_]) -> int:
+        return int(self.row_weights[rows].sum())
+
+    def _class(self, place: int) -> Any:
+        return None if place == NOBODY else self.classes[place]
+
+
+def dawid_skene(ratings: Ratings, iterations: int = ITERATIONS, rows: Rows | None = None) -> DawidSkene:
     """Classes of the units by expectation maximisation, started from each unit's shares of answers.
 
-    Every value somebody gave is a class. Raises ValueError for no rating at all, or where raters times classes squared
-    is more than memory should hold.
+    Every value somebody gave is a class. `rows` are the ratings' own distinct rows where they are known already. Raises
+    ValueError for no rating at all, or where raters times classes squared is more than memory should hold.
+
+    >>> table = [["a", "a", "b"], ["a", "a", "a"], ["b", "b", "a"], ["b", "b", "b"], ["a", "b", "b"], ["b", None, "a"]]
+    >>> found = dawid_skene(Ratings.from_wide(table, rater_ids=["ann", "bob", "cy"]))
+    >>> found.labels, found.converged
+    (['a', 'a', 'b', 'b', 'a', 'b'], True)
+    >>> {rater: round(error, 2) for rater, error in zip(found.rater_ids, found.errors.tolist())}
+    {'ann': 0.0, 'bob': 0.2, 'cy': 0.67}
     """
     used = np.flatnonzero(ratings.value_counts) if ratings.n_ratings else np.zeros(0, dtype=np.int64)
     raters = np.flatnonzero(np.bincount(ratings.raters)) if ratings.n_ratings else used
@@ -81,9 +237,10 @@ def dawid_skene(ratings: Ratings, iterations: int = ITERATIONS) -> DawidSkene:
         raise ValueError("there is no rating to find a consensus of")
     if r * v * v > DENSE:
         raise ValueError(f"{r} raters and {v} classes are too many for a confusion table each")
-    rows = fold_rows(ratings)
+    rows = fold_rows(ratings) if rows is None else rows
     answers = _Answers(rows, np.searchsorted(raters, rows.rater), np.searchsorted(used, rows.value), r, v)
     probabilities = answers.shares_of_answers()
+    majority = _top(probabilities, 0.0)
     shares, confusion = answers.maximise(probabilities)
     before, likelihood, done = -np.inf, -np.inf, 0
     converged = False
@@ -99,12 +256,27 @@ def dawid_skene(ratings: Ratings, iterations: int = ITERATIONS) -> DawidSkene:
         [ratings.rater_ids[code] for code in raters.tolist()],
         shares,
         confusion,
+        *answers.errors(probabilities),
         done,
         float(likelihood),
         bool(converged),
         probabilities,
+        majority,
+        rows.weights,
         rows.index,
     )
+
+
+def consensus_of(ratings: Ratings, rows: Rows) -> DawidSkene | str:
+    """The consensus of the ratings' distinct rows for a report, or the reason why there is none: no_pairable_units, or
+    too_large where raters and classes or answers are too many for it."""
+    if not len(rows.size) or int(rows.size.max()) < 2:
+        return "no_pairable_units"
+    v = np.count_nonzero(ratings.value_counts)
+    cells = len(rows.row) * v
+    if ratings.n_raters * v * v > DENSE or cells * FEWEST_ITERATIONS > WORK:
+        return "too_large"
+    return dawid_skene(ratings, min(ITERATIONS, WORK // cells), rows)
 
 
 class _Answers:
@@ -115,7 +287,7 @@ class _Answers:
         self.weight, self.n_rows = rows.weight, len(rows.size)
         self.size = rows.size
         self.said = rater * v + value
-        self.value = value
+        self.rater, self.value = rater, value
         self.r, self.v = r, v
         self.n_units = float(self.weights.sum())
 
@@ -147,6 +319,22 @@ class _Answers:
         chances = np.exp(logs - top[:, None])
         total = chances.sum(axis=1)
         return chances / total[:, None], float(self.weights @ (top + np.log(total)))
+
+    def errors(self, probabilities: Floats) -> tuple[Ints, Floats]:
+        """(R,) ratings of each rater, and the share of them that is not the unit's class."""
+        given = tally(self.rater, self.weight, self.r)
+        right = tally(self.rater, self.weight * probabilities[self.row, self.value], self.r)
+        return np.rint(given).astype(np.int64), np.clip(1 - right / given, 0.0, 1.0)
+
+
+def _top(chances: Floats, tolerance: float) -> Ints:
+    """(G,) place of the largest number of each row, -1 where another one equals it."""
+    near = chances >= chances.max(axis=1, initial=0.0)[:, None] - tolerance
+    return np.where(near.sum(axis=1) > 1, NOBODY, near.argmax(axis=1))
+
+
+def _without_nan(table: Floats) -> list[list[float | None]]:
+    return [[None if math.isnan(one) else one for one in row] for row in table.tolist()]
 
 
 def _logarithm(chances: Floats) -> Floats:

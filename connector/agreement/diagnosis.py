@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from connector.agreement.alpha import AlphaStatistic, Prepared, alpha_statistic
+from connector.agreement.distances import COMPARISONS
 from connector.agreement.influence import Influence, UnitFinding, WayToThreshold
 from connector.agreement.intervals import SEED, Interval, interval_of
 from connector.agreement.keys import id_order
@@ -43,6 +44,7 @@ class CategoryFinding:
         where one was asked for.
     too_rare : fewer than about five agreements on it are due by chance, n_c < sqrt(5 (n - 1)): its own coefficient does
         not mean much.
+    further : other figures of it by name, None where undefined.
     """
 
     category: Any
@@ -52,6 +54,7 @@ class CategoryFinding:
     reason: str | None
     interval: Interval | None = None
     too_rare: bool = False
+    further: Mapping[str, float | None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +123,17 @@ class Diagnosis:
         """Every two raters, a diagnostic only; worked out when first asked for, since many raters make it dear."""
         return rater_pairs(self.data)
 
+    @cached_property
+    def unit_costs(self) -> tuple[list[float | None], list[float | None]]:
+        """Cost and influence of every known unit, as in `UnitFinding`; None where undefined and under two ratings."""
+        influence, index = self.data.influence, _pairable_index(self.data.patterns)
+        if influence is None:
+            nothing: list[float | None] = [None] * len(index)
+            return nothing, nothing
+        # a unit that does not count, index -1, finds the last place
+        costs, changes = ([*map(_known, of.tolist()), None] for of in (influence.cost, influence.change))
+        return [costs[place] for place in index.tolist()], [changes[place] for place in index.tolist()]
+
 
 def diagnose(
     prepared: Prepared,
@@ -146,12 +160,14 @@ def diagnose(
     if influence is None:
         return Diagnosis(raters, data, (), (), None, None, None)
     index = _pairable_index(patterns)
+    comparison = COMPARISONS.get(distance)
+    listed = comparison is None or not comparison.graded
     return Diagnosis(
         raters,
         data,
         influence.units(index, ratings.unit_ids, np.nan_to_num(influence.change)),
         influence.units(index, ratings.unit_ids, influence.cost),
-        influence.way(threshold, ratings.codebook.categories, ordered=ordered),
+        influence.way(threshold, ratings.codebook.categories if listed else None, ordered=ordered),
         None,
         None,
     )

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from connector.agreement.alpha import alpha_statistic
-from connector.agreement.distances import VALUE_DISTANCES
 from connector.agreement.gwet import Scale, chance_statistic, conger_statistic, count_categories
 from connector.agreement.intervals import (
     FEW_OUTSIDE,
@@ -357,7 +356,7 @@ def _verdict(rule: GateRule, value: float, interval: Interval | None) -> str:
 
 
 def _judged(question: QuestionReport, case: _Case) -> _Judged:
-    units = question.units
+    units = question.tasks
     named: Sequence[Any] = units.unit_ids if case.batch is None else list(dict.fromkeys(case.batch))
     present = [unit for unit in named if unit in units]
     absent = [unit for unit in named if unit not in units]
@@ -417,7 +416,7 @@ def resolve(coefficient: str, question: QuestionReport, counts: Sequence[int]) -
         return coefficient, []
     complete = _complete(question, counts)
     two = question.n_raters == 2
-    if question.distance in VALUE_DISTANCES:
+    if question.comparison is not None:
         return ALPHA, [f"auto: {ALPHA} by the distance {question.distance}, because the answers are no single labels."]
     if question.level.ordered:
         if complete and two:

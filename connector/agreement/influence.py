@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from connector.agreement.alpha import AlphaStatistic
+from connector.agreement.distances import Alpha
 from connector.agreement.keys import id_order
 from connector.agreement.patterns import NOWHERE, Patterns, tally
 from connector.agreement.ratings import Floats, Ints
@@ -79,76 +79,39 @@ class WayToThreshold:
 class Influence:
     """Alpha of pairable patterns taken apart.
 
-    statistic : of a defined alpha, whose value is `alpha`. n, d, p : its totals.
+    statistic : of a defined alpha, whose value is `alpha`.
     """
 
-    statistic: AlphaStatistic
+    statistic: Alpha
     alpha: float
-    n: float
-    d: float
-    p: float
 
     @classmethod
-    def of(cls, statistic: AlphaStatistic) -> Influence | None:
+    def of(cls, statistic: Alpha) -> Influence | None:
         """None where alpha is undefined."""
-        if not statistic.patterns.n_patterns:
-            return None
-        n, d, p = (float(part[0]) for part in statistic.totals(statistic.weights[None, :].astype(np.float64)))
-        return cls(statistic, 1 - (n - 1) * d / p, n, d, p) if p > 0 else None
+        value = statistic.found.value
+        return None if value is None else cls(statistic, value)
 
     @property
     def patterns(self) -> Patterns:
         """The pairable patterns."""
         return self.statistic.patterns
 
-    @property
-    def sampled(self) -> bool:
-        """Whether expected disagreement is estimated from sampled pairs."""
-        return getattr(self.statistic.metric, "error", None) is not None
-
-    @property
-    def points(self) -> float:
-        """Points of alpha per unit of disagreement."""
-        return (self.n - 1) / self.p
-
     @cached_property
     def cost(self) -> Floats:
         """(G,) points of alpha that one unit of each pattern takes away."""
-        cost: Floats = self.points * self.statistic.metric.disagreement
-        return cost
+        return self.statistic.cost
 
     @cached_property
     def change(self) -> Floats:
-        """(G,) alpha without one unit of each pattern minus alpha, NaN where undefined.
-
-        Where it is not known in closed form expected disagreement is held as it is; for a continuum of ordinal values
-        the largest ones are then computed anew (sets by the thousand, whose expected disagreement is sampled, are not).
-        """
-        exact = self.statistic.leave_one_out()
-        if exact is not None:
-            return exact - self.alpha
-        size = self.patterns.size
-        left = self.n - size
-        held = 1 - np.divide(
-            (self.d - self.statistic.metric.disagreement) * self.n * (self.n - 1),
-            left * self.p,
-            out=np.full(len(size), math.nan),
-            where=left > 0,
-        )
-        change: Floats = held - self.alpha
-        if self.sampled:
-            return change
-        for place in np.argsort(-np.nan_to_num(change, nan=-math.inf), kind="stable")[:MOST_UNITS].tolist():
-            weights = self.statistic.weights.astype(np.float64)
-            weights[place] -= 1
-            change[place] = float(self.statistic.evaluate(weights[None, :])[0]) - self.alpha
-        return change
+        """(G,) alpha without one unit of each pattern minus alpha, NaN where undefined or not known."""
+        without = self.statistic.without_one()
+        return np.full(self.patterns.n_patterns, math.nan) if without is None else without - self.alpha
 
     @cached_property
-    def pair_distances(self) -> Floats:
-        """(K,) distances of the pairs of values met in one unit, `patterns.entry_pairs`."""
+    def pair_costs_each(self) -> Floats:
+        """(K,) points of alpha that the pairs of values met in one unit, `patterns.entry_pairs`, cost each other."""
         first, second = self.patterns.entry_pairs
-        return self.statistic.metric.d2(self.patterns.col[first], self.patterns.col[second])
+        return self.statistic.apart(self.patterns.col[first], self.patterns.col[second])
 
     def units(self, index: Ints, unit_ids: Sequence[Any], by: Floats) -> list[UnitFinding]:
         """Units that differ, largest first by a quantity per pattern, then by id; at most `MOST_UNITS`.
@@ -178,7 +141,7 @@ class Influence:
         a, b, row = patterns.col[first], patterns.col[second], patterns.row[first]
         d = 2.0 * patterns.weights[row] * patterns.n[first] * patterns.n[second] / (patterns.size[row] - 1)
         kinds, kind = np.unique(a * patterns.n_values + b, return_inverse=True)
-        costs = self.points * tally(kind, d * self.pair_distances, len(kinds))
+        costs = tally(kind, d * self.pair_costs_each, len(kinds))
         order = np.argsort(-costs, kind="stable")
         x, y = np.divmod(kinds[order], patterns.n_values)
         return [
@@ -186,9 +149,12 @@ class Influence:
             for i, j, cost in zip(x.tolist(), y.tolist(), costs[order].tolist(), strict=True)
         ]
 
-    def way(self, threshold: float, categories: Sequence[Any], *, ordered: bool) -> WayToThreshold | None:
-        """The way to a threshold, the costliest units first; None where expected disagreement is sampled."""
-        if self.sampled:
+    def way(self, threshold: float, categories: Sequence[Any] | None, *, ordered: bool) -> WayToThreshold | None:
+        """The way to a threshold, the costliest units first; None where expected disagreement is sampled.
+
+        categories : None for whole answers that hardly two raters give alike, whose pairs tell nothing.
+        """
+        if self.statistic.sampled:
             return None
         path = _Path(self, ordered=ordered)
         needed = 0 if self.alpha >= threshold - TOLERANCE else path.fewest(threshold - TOLERANCE)
@@ -202,7 +168,7 @@ class Influence:
             needed,
             None if needed is None else dict(curve)[needed],
             curve,
-            self.pair_costs(categories),
+            [] if categories is None else self.pair_costs(categories),
         )
 
 

@@ -243,7 +243,7 @@ def _plan(statistic: Statistic, replicates: int) -> _Plan | None:
         statistic = statistic.with_agreement()
     if n_units < JACKKNIFE_UNDER or (skew is not None and skew.outside < JACKKNIFE_UNDER):
         return _Plan(statistic, "jackknife", None, conflict, agreement)
-    drawn = _affordable(replicates, statistic.cells)
+    drawn = replicates_for(statistic, replicates)
     if statistic.cells > MOST_CELLS and statistic.influence() is not None:
         return _Plan(statistic, "infinitesimal_jackknife", None, conflict, agreement)
     return _Plan(statistic, "bootstrap", drawn, conflict, agreement)
@@ -358,8 +358,9 @@ def resample(random: np.random.Generator, weights: Ints, replicates: int, n_unit
     return rows
 
 
-def _affordable(replicates: int, cells: int) -> int:
-    return min(replicates, max(FEWEST_REPLICATES, WORK // cells))
+def replicates_for(statistic: Statistic, replicates: int = REPLICATES) -> int:
+    """So many replicates, or as many as are affordable."""
+    return min(replicates, max(FEWEST_REPLICATES, WORK // statistic.cells))
 
 
 def _percentile_bounds(values: Floats, confidence: float) -> tuple[float, float] | None:

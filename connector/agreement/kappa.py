@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from connector.agreement.intervals import SEED, Case, Coefficient, Statistic, measured
-from connector.agreement.patterns import DENSE, Patterns, Skew, tally, whole_tally
+from connector.agreement.patterns import DENSE, Patterns, Skew, in_own_order, tally, whole_tally
 from connector.agreement.ratings import Floats, Ints, Ratings
 
 NOTHING = 1e-12
@@ -249,7 +249,6 @@ def placed_cells(ratings: Ratings) -> tuple[Ints, Ints, Ints, Ints] | str:
     rating = np.flatnonzero(np.bincount(ratings.raters)).tolist()
     if len(rating) != 2:
         return "not_two_raters"
-    # which of them comes first must not depend on the order of the rows, or the resamples would
     rating.sort(key=lambda rater: str(ratings.rater_ids[rater]))
     columns = np.full((2, len(ratings.unit_ids)), -1, dtype=np.int64)
     for place, rater in enumerate(rating):
@@ -263,7 +262,19 @@ def placed_cells(ratings: Ratings) -> tuple[Ints, Ints, Ints, Ints] | str:
     index = np.full(len(ratings.unit_ids), -1, dtype=np.int64)
     index[both] = cell
     a, b = np.divmod(cells, width)
-    return a, b, units, index
+    # neither who comes first nor how values are called may change what is drawn of the cells
+    drawn = in_own_order(
+        Patterns(
+            np.repeat(np.arange(len(cells)), 2),
+            np.column_stack([a, width + b]).ravel(),
+            np.ones(2 * len(cells), dtype=np.int64),
+            np.full(len(cells), 2),
+            units,
+            2 * width,
+            index,
+        )
+    )
+    return drawn.col[::2], drawn.col[1::2] - width, drawn.weights, drawn.index
 
 
 def cohen_statistic(ratings: Ratings, *, pooled: bool = False) -> CohenStatistic | str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 
@@ -16,7 +17,9 @@ def category_key(category: Any) -> str:
         return category
     if isinstance(category, int | float):
         return str(int(category)) if float(category).is_integer() else repr(float(category))
-    return "/".join(_escaped(str(label)) for label in category)
+    if not all(isinstance(label, str) for label in category):
+        return json.dumps(json_value(category), ensure_ascii=False)
+    return "/".join(_escaped(label) for label in category)
 
 
 def _escaped(label: str) -> str:
@@ -24,10 +27,12 @@ def _escaped(label: str) -> str:
 
 
 def json_value(value: Any) -> Any:
-    """A value as JSON: text and numbers as they are, a set as an array of its labels (of its paths' keys)."""
-    if isinstance(value, tuple):
-        return [category_key(member) for member in value]
-    return value
+    """A value as JSON: text and numbers as they are, a set as an array of its labels (of its paths' keys), a ranking
+    and the like as nested arrays."""
+    if not isinstance(value, tuple):
+        return value
+    labels = all(isinstance(one, str) or (isinstance(one, tuple) and set(map(type, one)) <= {str}) for one in value)
+    return [category_key(member) if labels else json_value(member) for member in value]
 
 
 def id_order(identifier: Any) -> tuple[int, str]:

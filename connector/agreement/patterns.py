@@ -9,9 +9,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from connector.agreement.ratings import Codes, Floats, Ints, Ratings
 
@@ -19,6 +20,10 @@ EXACT = 2**53
 """Sums of whole numbers below this are exact in float64, the type in which np.bincount adds weights."""
 DENSE = 4_000_000
 """Most cells of a dense patterns x values (or replicates x patterns) array: 32 MB."""
+
+MOST_ORDERED = 50_000
+"""Entries of patterns up to which they are put in their own order."""
+REFINEMENTS = 3
 
 NOWHERE = np.zeros(0, dtype=np.int64)
 """The index of patterns whose units nobody asked for."""
@@ -95,6 +100,11 @@ class Patterns:
         )
 
     @cached_property
+    def kept(self) -> dict[str, Any]:
+        """What was made of these patterns and is asked for again, by name."""
+        return {}
+
+    @cached_property
     def entry_pairs(self) -> tuple[Ints, Ints]:
         """Places i < j in row/col/n of every two different values met in one pattern."""
         starts = np.concatenate([[0], np.cumsum(self.distinct)])
@@ -151,11 +161,63 @@ class Patterns:
         )
 
 
-def fold(ratings: Ratings, *, placed: bool = True) -> Patterns:
+def fold(ratings: Ratings, *, placed: bool = True, drawn: bool = True) -> Patterns:
     """The patterns of the ratings: one pass for few values, a sort of the units for many.
 
-    placed : whether the units' own patterns are wanted (`index`).
+    placed : whether the units' own patterns are wanted (`index`). drawn : whether samples of the patterns are to be
+        drawn, whose order must then not depend on how values are called.
     """
+    folded = _fold(ratings, placed=placed)
+    return in_own_order(folded) if drawn else folded
+
+
+def in_own_order(patterns: Patterns) -> Patterns:
+    """The same patterns in an order that depends on the data alone, neither on codes nor on who is called what.
+
+    Colours are refined as in Weisfeiler and Leman's test of graphs: a value by the patterns it stands in and how often,
+    a pattern by its size, its weight and its values. What has the same colour in the end can be exchanged, but for rare
+    data. Patterns too many to be resampled stay as they are.
+    """
+    if len(patterns.row) > MOST_ORDERED or patterns.n_patterns < 2:
+        return patterns
+    start = np.searchsorted(patterns.row, np.arange(patterns.n_patterns))
+    times = _mixed(patterns.n.astype(np.uint64))
+    itself = _mixed(_mixed(patterns.size.astype(np.uint64)) + patterns.weights.astype(np.uint64))
+    of_value = np.zeros(patterns.n_values, dtype=np.uint64)
+    of_pattern = itself
+    for _ in range(REFINEMENTS):
+        of_pattern = _mixed(itself + np.add.reduceat(_mixed(times + of_value[patterns.col]), start))
+        of_value = np.zeros(patterns.n_values, dtype=np.uint64)
+        np.add.at(of_value, patterns.col, _mixed(times + of_pattern[patterns.row]))
+    order = np.argsort(of_pattern, kind="stable")
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    row = place[patterns.row]
+    entries = np.argsort(row, kind="stable")
+    index = patterns.index
+    if len(index):
+        index = np.append(place, -1)[index]
+    return Patterns(
+        row[entries],
+        patterns.col[entries],
+        patterns.n[entries],
+        patterns.size[order],
+        patterns.weights[order],
+        patterns.n_values,
+        index,
+    )
+
+
+def _mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Numbers scattered over 64 bits (SplitMix64: Steele, Lea and Flood 2014)."""
+    mixed = numbers + np.uint64(0x9E3779B97F4A7C15)
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    found: NDArray[np.uint64] = mixed ^ (mixed >> np.uint64(31))
+    return found
+
+
+def _fold(ratings: Ratings, *, placed: bool) -> Patterns:
     n_units, n_values = len(ratings.unit_ids), len(ratings.codebook)
     if not ratings.n_ratings:
         none = np.zeros(0, dtype=np.int64)

@@ -3,16 +3,38 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 
 from connector.agreement.alpha import alpha_case, level_and_distance, prepare
-from connector.agreement.intervals import REPLICATES, SEED, Statistic, bootstrap
+from connector.agreement.intervals import MOST_CELLS, SEED, Statistic, bootstrap, replicates_for
 from connector.agreement.ratings import Ratings
 
+HALF_WIDTH = 0.05
+SIGNIFICANCE = 0.05
 MOST_UNITS = 10_000_000
+ROUNDS = 6
+CLOSE = 0.05
+"""Share of the units by which a further round must move them to be worth it: replicates say no more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Power:
+    """Units like those observed that would give alpha an interval of +- `half_width`.
+
+    units : about how many, None where nobody disagreed or where it would take over ten million.
+    """
+
+    half_width: float
+    confidence: float
+    units: int | None
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {"half_width": self.half_width, "confidence": self.confidence, "units": self.units}
 
 
 def units_for_half_width(
@@ -30,7 +52,7 @@ def units_for_half_width(
     undefined, where nobody disagreed or where it would take over ten million. To two digits, upwards.
 
     >>> units_for_half_width([["a", "a"], ["b", "b"], ["a", "b"], ["b", "b"], ["a", "a"]] * 20, 0.05)
-    990
+    940
     """
     if half_width <= 0:
         raise ValueError(f"half_width must be positive, not {half_width}")
@@ -45,7 +67,18 @@ def units_for_half_width(
 def units_of(statistic: Statistic, half_width: float, confidence: float, seed: int = SEED) -> int | None:
     """As `units_for_half_width`, of any statistic."""
     units = int(statistic.weights.sum())
-    for _ in range(6):
+    influence = statistic.influence()
+    if influence is not None:
+        # resamples of many units spread as the influence of a unit does: where to begin, and where patterns are too
+        # many to resample also the end
+        spread = math.sqrt(float(influence * influence @ statistic.weights) / units)
+        wanted = (NormalDist().inv_cdf(0.5 + confidence / 2) * spread / half_width) ** 2
+        if not 0 < wanted <= MOST_UNITS:
+            return None
+        units = max(2, math.ceil(wanted))
+        if statistic.cells > MOST_CELLS:
+            return round_up(units)
+    for _ in range(ROUNDS):
         found = _half_width(statistic, units, confidence, seed)
         if not found:
             return None
@@ -53,15 +86,14 @@ def units_of(statistic: Statistic, half_width: float, confidence: float, seed: i
         wanted = units * (found / half_width) ** 2
         if wanted > MOST_UNITS:
             return None
-        new = max(2, math.ceil(wanted))
-        if abs(new - units) <= 0.01 * units:
+        before, units = units, max(2, math.ceil(wanted))
+        if abs(units - before) <= CLOSE * before:
             break
-        units = new
     return round_up(units)
 
 
 def _half_width(statistic: Statistic, units: int, confidence: float, seed: int) -> float | None:
-    values = bootstrap(statistic, REPLICATES, seed, units)
+    values = bootstrap(statistic, replicates_for(statistic), seed, units)
     values = values[~np.isnan(values)]
     if not len(values):
         return None
@@ -69,7 +101,7 @@ def _half_width(statistic: Statistic, units: int, confidence: float, seed: int) 
     return float(high - low) / 2
 
 
-def bloch_kraemer_units(smallest_alpha: float, rarest_share: float, significance: float = 0.05) -> int:
+def bloch_kraemer_units(smallest_alpha: float, rarest_share: float, significance: float = SIGNIFICANCE) -> int:
     """Units to plan for before there are data, so that agreement under `smallest_alpha` is recognised as such.
 
     N = c z^2 [(1 + a)(3 - a) / (4 (1 - a) p (1 - p)) - a], after Bloch and Kraemer (1989), Biometrics 45, 269-287, with

@@ -6,15 +6,16 @@ The pairwise values are a diagnostic only: their mean is no coefficient of the w
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from connector.agreement.distances import MOST_VALUES
+from connector.agreement.alpha import AlphaStatistic
+from connector.agreement.distances import MOST_VALUES, Alpha
 from connector.agreement.influence import Influence
 from connector.agreement.intervals import value_of
 from connector.agreement.keys import id_order
@@ -24,6 +25,12 @@ from connector.agreement.rows import Rows
 
 MOST_CELLS = 1_000
 """Raters x values up to which every pair of raters is compared; above it the busiest raters are."""
+PRODUCT = 30
+"""Multiplications of a matrix product in the time that one pair of answers takes."""
+PAIRS = 250_000
+"""Pairs of answers held at a time."""
+NOTHING = 1e-12
+"""Relative size under which what is left of a subtraction counts as zero."""
 MOST_LEANINGS = 200
 """Values above which a rater's leaning is given by their mean alone."""
 LEANINGS_LISTED = 20
@@ -194,7 +201,7 @@ def rater_pairs(data: RaterData) -> list[RaterPair]:
 
 
 def _joint(rows: Rows, raters: Ints, used: Ints, n_raters: int) -> Floats:
-    """(R V, R V) how often a rater's value met another's: one matrix product over rows of ones and zeros."""
+    """(R V, R V) how often a rater's value met that of a rater with a higher code."""
     v = len(used)
     place_of_rater = np.full(n_raters, -1, dtype=np.int64)
     place_of_rater[raters] = np.arange(len(raters))
@@ -203,6 +210,9 @@ def _joint(rows: Rows, raters: Ints, used: Ints, n_raters: int) -> Floats:
     kept = np.flatnonzero(place_of_rater[rows.rater] >= 0)
     column = place_of_rater[rows.rater[kept]] * v + place_of_value[rows.value[kept]]
     row, width = rows.row[kept], len(raters) * v
+    of_row = np.bincount(row, minlength=len(rows.size))
+    if int((of_row * (of_row - 1)).sum()) * PRODUCT <= len(rows.size) * width * width:
+        return _joint_by_pairs(of_row, column, rows.weight[kept], width)
     joint = np.zeros((width, width))
     step = max(1, DENSE // (4 * width))
     for start in range(0, len(rows.size), step):
@@ -213,49 +223,203 @@ def _joint(rows: Rows, raters: Ints, used: Ints, n_raters: int) -> Floats:
     return joint
 
 
+def _joint_by_pairs(of_row: Ints, column: Ints, weight: Floats, width: int) -> Floats:
+    """The same from the pairs of answers of every row, where those are few.
+
+    of_row : (G,) answers of each row. column, weight : (K,) in the order of rows and then of raters.
+    """
+    joint = np.zeros(width * width)
+    place = np.arange(len(column))
+    later = np.repeat(np.cumsum(of_row), of_row) - place - 1
+    last = np.cumsum(later)
+    start = 0
+    while start < len(column):
+        end = max(start + 1, int(np.searchsorted(last, (last[start - 1] if start else 0) + PAIRS, side="right")))
+        left = later[start:end]
+        first = np.repeat(place[start:end], left)
+        second = first + 1 + np.arange(len(first)) - np.repeat(np.cumsum(left) - left, left)
+        joint += tally(column[first] * width + column[second], weight[first], width * width)
+        start = end
+    return joint.reshape(width, width)
+
+
 def _alpha_without(data: RaterData, n: Ints) -> dict[int, float | None]:
-    if data.influence is None or data.influence.sampled:
+    if data.influence is None or data.influence.statistic.sampled:
         return {}
-    if data.influence.statistic.distance == "nominal":
-        return _nominal_without(data, data.influence)
+    statistic = data.influence.statistic
+    if isinstance(statistic, AlphaStatistic):
+        expected = _EXPECTED.get(statistic.distance, _by_matrix if hasattr(statistic.metric, "matrix") else None)
+        if expected is not None:
+            return _fixed_without(data, statistic, expected)
+        if statistic.distance == "ordinal" and len(data.ratings.rater_ids) * statistic.patterns.n_values**2 <= DENSE:
+            return _ordinal_without(data, statistic)
     return _read_again_without(data, data.influence, n)
 
 
-def _nominal_without(data: RaterData, influence: Influence) -> dict[int, float | None]:
-    """Each unit loses the rater's pairs, the marginals lose the answers: of all raters in a few sums."""
-    patterns, n_raters, v = influence.patterns, len(data.ratings.rater_ids), influence.patterns.n_values
+class _Lost(NamedTuple):
+    """What is lost with each rater: a rating, and with it the other one of a unit of two.
+
+    left : (R,) ratings that count then. rater, value, times : (L,) the ratings lost, by rater.
+    """
+
+    left: Floats
+    rater: Ints
+    value: Ints
+    times: Floats
+
+    def counts(self, marginals: Ints, start: int, stop: int) -> Floats:
+        """(stop - start, V) ratings of each value without the raters from start on."""
+        own = (self.rater >= start) & (self.rater < stop)
+        v = len(marginals)
+        lost = tally((self.rater[own] - start) * v + self.value[own], self.times[own], (stop - start) * v)
+        return marginals - lost.reshape(-1, v)
+
+
+def _lost(patterns: Patterns, n_now: float, rater: Ints, entry: Ints, weight: Floats, n_raters: int) -> _Lost:
+    pair = patterns.size[patterns.row[entry]] == 2
+    return _Lost(
+        n_now - tally(rater, weight * np.where(pair, 2, 1), n_raters),
+        np.concatenate([rater, rater[pair]]),
+        np.concatenate([patterns.col[entry], _other_of_two(patterns)[entry[pair]]]),
+        np.concatenate([weight, weight[pair]]),
+    )
+
+
+def _fixed_without(
+    data: RaterData, statistic: AlphaStatistic, expected: Callable[[AlphaStatistic, _Lost], Floats]
+) -> dict[int, float | None]:
+    """Of distances that do not depend on the marginals: each unit loses the pairs of the rater's answer."""
+    patterns, n_raters = statistic.patterns, len(data.ratings.rater_ids)
+    n_now, d_now, _ = statistic.observed
     rater, entry, weight = _places(data, patterns)
-    g, value = patterns.row[entry], patterns.col[entry]
-    size, disagreement = patterns.size[g].astype(np.float64), influence.statistic.metric.disagreement[g]
-    pairs_left = disagreement * (size - 1) - 2 * (size - patterns.n[entry])
-    left = np.where(size > 2, pairs_left / np.maximum(size - 2, 1), 0.0)
-    d = influence.d + tally(rater, weight * (left - disagreement), n_raters)
-    n = influence.n - tally(rater, weight * np.where(size > 2, 1, 2), n_raters)
-    found: dict[int, float | None] = {}
-    pair = size == 2
-    other = _other_of_two(patterns)[entry[pair]]
-    step = max(1, DENSE // v)
-    for start in range(0, n_raters, step):
-        stop = min(start + step, n_raters)
-        lost = np.zeros((stop - start) * v)
-        for who, what, times in ((rater, value, weight), (rater[pair], other, weight[pair])):
-            own = (who >= start) & (who < stop)
-            lost += tally((who[own] - start) * v + what[own], times[own], len(lost))
-        counts = patterns.marginals - lost.reshape(-1, v)
-        p = n[start:stop] ** 2 - np.einsum("rv,rv->r", counts, counts)
-        for place in range(start, stop):
-            expected = float(p[place - start])
-            found[place] = 1 - (float(n[place]) - 1) * float(d[place]) / expected if expected > 0 else None
-    return found
+    g = patterns.row[entry]
+    size, disagreement = patterns.size[g].astype(np.float64), statistic.metric.disagreement[g]
+    pairs_left = disagreement * (size - 1) - 2 * _to_others(statistic)[entry]
+    left = np.where(size > 2, np.maximum(pairs_left, 0.0) / np.maximum(size - 2, 1), 0.0)
+    d = d_now + tally(rater, weight * (left - disagreement), n_raters)
+    lost = _lost(patterns, n_now, rater, entry, weight, n_raters)
+    return _quotients(lost.left, d, expected(statistic, lost))
+
+
+def _quotients(n: Floats, d: Floats, p: Floats) -> dict[int, float | None]:
+    alphas = 1 - np.divide((n - 1) * np.maximum(d, 0.0), p, out=np.full_like(p, math.nan), where=p > 0)
+    return {rater: None if math.isnan(one) else one for rater, one in enumerate(alphas.tolist())}
+
+
+def _to_others(statistic: AlphaStatistic) -> Floats:
+    """(K,) sum of the distances of one rating of each entry to the others of its unit."""
+    patterns = statistic.patterns
+    if statistic.distance == "nominal":
+        unlike: Floats = (patterns.size[patterns.row] - patterns.n).astype(np.float64)
+        return unlike
+    first, second = patterns.entry_pairs
+    d2 = statistic.metric.d2(patterns.col[first], patterns.col[second])
+    return tally(first, patterns.n[second] * d2, len(patterns.row)) + tally(
+        second, patterns.n[first] * d2, len(patterns.row)
+    )
+
+
+def _by_counts(
+    statistic: AlphaStatistic, lost: _Lost, of: Callable[[Floats, Floats], Floats], width: int | None = None
+) -> Floats:
+    """(R,) expected disagreement from the counts of values that are left, for some raters at a time."""
+    n_raters, marginals = len(lost.left), statistic.patterns.marginals
+    step = max(1, DENSE // (width or len(marginals)))
+    parts = [
+        of(lost.counts(marginals, start, min(start + step, n_raters)), lost.left[start : start + step])
+        for start in range(0, n_raters, step)
+    ]
+    return np.concatenate(parts)
+
+
+def _by_equality(statistic: AlphaStatistic, lost: _Lost) -> Floats:
+    return _by_counts(statistic, lost, lambda counts, n: n * n - np.einsum("rv,rv->r", counts, counts))
+
+
+def _by_matrix(statistic: AlphaStatistic, lost: _Lost) -> Floats:
+    matrix: Floats = statistic.metric.matrix  # type: ignore[attr-defined] # there is one where this is called
+    p = _by_counts(statistic, lost, lambda counts, _: np.einsum("rv,rv->r", counts @ matrix, counts))
+    # what is left of distances that cancel is no variation
+    return np.where(p > NOTHING * lost.left * lost.left, p, 0.0)
+
+
+def _by_squares(statistic: AlphaStatistic, lost: _Lost) -> Floats:
+    x: Floats = statistic.metric.x  # type: ignore[attr-defined] # there are such places where this is called
+    t, q = (
+        float(statistic.patterns.marginals @ power) - tally(lost.rater, lost.times * power[lost.value], len(lost.left))
+        for power in (x, x * x)
+    )
+    spread = lost.left * q - t * t
+    return np.where(spread > NOTHING * lost.left * q, 2 * spread, 0.0)
+
+
+_EXPECTED: dict[str, Callable[[AlphaStatistic, _Lost], Floats]] = {"nominal": _by_equality, "interval": _by_squares}
+"""P without each rater, by distance; of others with a matrix of distances `_by_matrix`."""
+
+
+def _ordinal_without(data: RaterData, statistic: AlphaStatistic) -> dict[int, float | None]:
+    """Of few ordered values: coincidences and marginals lose the rater's answers, ranks are anew for each rater."""
+    patterns, n_raters = statistic.patterns, len(data.ratings.rater_ids)
+    rater, entry, weight = _places(data, patterns)
+    lost = _lost(patterns, statistic.observed[0], rater, entry, weight, n_raters)
+    first, second = patterns.entry_pairs
+    kinds, kind = np.unique(patterns.col[first] * patterns.n_values + patterns.col[second], return_inverse=True)
+    a, b = np.divmod(kinds, patterns.n_values)
+    row, size = patterns.row[first], patterns.size[patterns.row[first]]
+    each = 2.0 * patterns.n[first] * patterns.n[second] / (size - 1)
+    coincidences = tally(kind, each * patterns.weights[row], len(kinds)) - _coincidences_lost(
+        patterns, rater * len(patterns.row) + entry, weight, kind, each, n_raters
+    )
+
+    def squares(counts: Floats, n: Floats) -> Floats:
+        ranks = np.cumsum(counts, axis=1) - counts / 2 - n[:, None] / 2
+        several = np.count_nonzero(counts, axis=1) > 1
+        return np.where(several, 2 * n * np.einsum("rv,rv,rv->r", counts, ranks, ranks), 0.0)
+
+    def distances(counts: Floats, n: Floats) -> Floats:
+        ranks = np.cumsum(counts, axis=1) - counts / 2 - n[:, None] / 2
+        apart: Floats = ranks[:, a] - ranks[:, b]
+        return apart * apart
+
+    d2 = _by_counts(statistic, lost, distances, len(kinds) + patterns.n_values).reshape(n_raters, len(kinds))
+    d = np.einsum("rk,rk->r", np.maximum(coincidences, 0.0), d2)
+    return _quotients(lost.left, d, _by_counts(statistic, lost, squares))
+
+
+def _coincidences_lost(
+    patterns: Patterns, cell: Ints, weight: Floats, kind: Ints, each: Floats, n_raters: int
+) -> Floats:
+    """(R, kinds) coincidences of two values that are lost with each rater.
+
+    cell : rater and place among the entries, as one number, of every answer; weight : how often it stands for one.
+    kind, each : (P,) of every pair of entries of one pattern, and its coincidences in one such unit.
+    """
+    first, second = patterns.entry_pairs
+    n_kinds = int(kind.max(initial=-1)) + 1
+    cells, place = np.unique(cell, return_inverse=True)
+    times = tally(place, weight, len(cells))
+    rater, entry = np.divmod(cells, len(patterns.row))
+    of_pattern = np.bincount(patterns.row[first], minlength=patterns.n_patterns)
+    starts = np.cumsum(of_pattern) - of_pattern
+    pairs = of_pattern[patterns.row[entry]]
+    lost = np.zeros(n_raters * n_kinds)
+    for chosen in np.array_split(np.arange(len(cells)), max(1, int(pairs.sum()) // PAIRS)):
+        left = pairs[chosen]
+        answer = np.repeat(chosen, left)
+        pair = np.repeat(starts[patterns.row[entry[chosen]]] - (np.cumsum(left) - left), left) + np.arange(len(answer))
+        one, other = first[pair], second[pair]
+        size = patterns.size[patterns.row[one]]
+        remaining = 2.0 * (patterns.n[one] - (one == entry[answer])) * (patterns.n[other] - (other == entry[answer]))
+        then = np.where(size > 2, remaining / np.maximum(size - 2, 1), 0.0)
+        lost += tally(rater[answer] * n_kinds + kind[pair], times[answer] * (each[pair] - then), len(lost))
+    return lost.reshape(n_raters, n_kinds)
 
 
 def _read_again_without(data: RaterData, influence: Influence, n: Ints) -> dict[int, float | None]:
     """Alpha of the others' answers; of very many raters for the busiest alone."""
     rows, statistic = data.rows, influence.statistic
     v = influence.patterns.n_values
-    # distances that are looked up in a matrix of all values are summed over it for every rater
-    matrix = v * v if statistic.distance not in ("ordinal", "interval") and v <= MOST_VALUES else 0
-    work = len(rows.row) + matrix
+    work = len(rows.row) + _cells_per_rater(statistic, v)
     found: dict[int, float | None] = {}
     for rater in np.argsort(-n, kind="stable")[: max(1, MOST_WORK // work)].tolist():
         kept = rows.rater != rater
@@ -268,6 +432,13 @@ def _read_again_without(data: RaterData, influence: Influence, n: Ints) -> dict[
         several = np.count_nonzero(others.marginals) > 1
         found[rater] = value_of(statistic.on(others)) if several else None
     return found
+
+
+def _cells_per_rater(statistic: Alpha, v: int) -> int:
+    if not isinstance(statistic, AlphaStatistic):
+        return statistic.cells
+    # distances that are looked up in a matrix of all values are summed over it for every rater
+    return v * v if statistic.distance not in ("ordinal", "interval") and v <= MOST_VALUES else 0
 
 
 def _places(data: RaterData, patterns: Patterns) -> tuple[Ints, Ints, Floats]:
@@ -297,12 +468,12 @@ def _costs(data: RaterData) -> Floats | None:
         return None
     patterns = influence.patterns
     first, second = patterns.entry_pairs
-    d2 = influence.pair_distances
-    to_others = tally(first, patterns.n[second] * d2, len(patterns.row))
-    to_others += tally(second, patterns.n[first] * d2, len(patterns.row))
+    cost = influence.pair_costs_each
+    to_others = tally(first, patterns.n[second] * cost, len(patterns.row))
+    to_others += tally(second, patterns.n[first] * cost, len(patterns.row))
     rater, entry, weight = _places(data, patterns)
     share = to_others[entry] / (patterns.size[patterns.row[entry]] - 1)
-    return influence.points * tally(rater, weight * share, len(data.ratings.rater_ids))
+    return tally(rater, weight * share, len(data.ratings.rater_ids))
 
 
 def _leanings(data: RaterData) -> tuple[dict[int, list[Leaning]], dict[int, float]]:

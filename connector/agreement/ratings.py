@@ -20,6 +20,8 @@ Ints = NDArray[np.int64]
 BLOCK = 16_384
 """Rows of a table that are read at a time, so that they stay in the processor's cache."""
 CLOSE = 65_536
+MOST_GAPS = 10_000_000
+"""Codes that nothing bears, up to which codes are taken for codes and not for ids."""
 
 
 class InvalidRatings(ValueError):
@@ -72,6 +74,8 @@ def as_value(raw: Any) -> Hashable:
     if isinstance(raw, list | tuple | set | frozenset | np.ndarray):
         members = {tuple(member) if isinstance(member, list | tuple) else member for member in raw}
         return tuple(sorted(members, key=_sort_key))
+    if type(raw).__name__ in ("NAType", "NaTType"):  # pandas' own, which this package does not import
+        return None
     raise InvalidRatings(f"a rating must be text, a number or a set of labels, not {type(raw).__name__}")
 
 
@@ -127,7 +131,12 @@ class Codebook:
         """The codebook of values seen (already normalised) and, where the tool has them, declared categories."""
         head = tuple(dict.fromkeys(value for value in map(as_value, declared or ()) if value is not None))
         rest = set(seen).difference(head)
-        return cls(head + tuple(sorted(rest, key=_sort_key)), len(head))
+        try:
+            # values of one form compare as they are, in the same order and far faster
+            tail = sorted(rest)
+        except TypeError:
+            tail = sorted(rest, key=_sort_key)
+        return cls(head + tuple(tail), len(head))
 
     @cached_property
     def numbers(self) -> Floats:
@@ -235,6 +244,13 @@ class Ratings:
             raise InvalidRatings(
                 f"units, raters and values differ in length: {len(unit_codes)}, {len(rater_codes)}, {len(value_codes)}"
             )
+        most = max(MOST_GAPS, 100 * len(value_codes))
+        known = (n_units or unit_ids, n_raters or rater_ids, categories)
+        for name, last, of in zip(
+            ("units", "raters", "values"), (last_unit, last_rater, last_value), known, strict=True
+        ):
+            if last >= most and of is None:
+                raise InvalidRatings(f"{name} has code {last} of {len(value_codes)}: codes count from 0; see from_long")
         ids_u = _ids_for(last_unit, unit_ids, n_units, "units")
         ids_r = _ids_for(last_rater, rater_ids, n_raters, "raters")
         if categories is None:
@@ -260,8 +276,13 @@ class Ratings:
         """
         if hasattr(table, "to_numpy"):
             table = table.to_numpy()
-        if isinstance(table, np.ndarray) and table.ndim != 2:
-            raise InvalidRatings(f"a table of ratings has two dimensions (units x raters), not {table.ndim}")
+        if isinstance(table, np.ma.MaskedArray):
+            _two_dimensions(table)
+            table = table.tolist()  # None where masked
+        if isinstance(table, str) or not isinstance(table, Iterable):
+            raise InvalidRatings(f"a table of ratings is units x raters, not {type(table).__name__}")
+        if isinstance(table, np.ndarray):
+            _two_dimensions(table)
         if isinstance(table, np.ndarray) and table.dtype.kind in "fiub" and categories is None:
             return cls._from_numeric_wide(table, unit_ids, rater_ids)
         rows = [_cells(row, place) for place, row in enumerate(table)]
@@ -333,12 +354,18 @@ class Ratings:
     @cached_property
     def notes(self) -> tuple[str, ...]:
         """Codes of `NOTES`: what in the data looks like a mistake."""
-        categories = self.codebook.categories
-        # tens of thousands of distinct values are no labels that somebody typed in two ways
-        shown = [] if len(categories) > 10_000 else [categories[code] for code in np.flatnonzero(self.value_counts)]
-        kinds = {"text" if isinstance(one, str) else "number" for one in shown if isinstance(one, str | int | float)}
-        found = {"maybe_turned": self.maybe_turned, "mixed_types": len(kinds) > 1}
+        found = {"maybe_turned": self.maybe_turned, "mixed_types": self._mixed}
         return tuple(code for code, there in found.items() if there)
+
+    @property
+    def _mixed(self) -> bool:
+        """Whether both text and numbers were given as values."""
+        categories = self.codebook.categories
+        # tens of thousands of distinct values are no labels that somebody typed in two ways; and what nobody can have
+        # given need not be looked for among the ratings
+        if len(categories) > 10_000 or not _both_kinds(categories):
+            return False
+        return _both_kinds([categories[code] for code in np.flatnonzero(self.value_counts)])
 
     def wide(self) -> list[list[Any]]:
         """The units x raters table with None where a rating is missing."""
@@ -357,6 +384,12 @@ class Ratings:
         units = new_code[self.units] if self.n_ratings else np.zeros(0, dtype=np.int64)
         kept = units >= 0
         return Ratings(units[kept], self.raters[kept], self.values[kept], chosen, self.rater_ids, self.codebook)
+
+    def without(self, rater_ids: Iterable[Any]) -> Ratings:
+        """The ratings of all other raters, about the same units."""
+        left_out = set(rater_ids)
+        kept = np.array([rater not in left_out for rater in self.rater_ids], dtype=np.bool_)[self.raters]
+        return replace(self, units=self.units[kept], raters=self.raters[kept], values=self.values[kept])
 
     def declare(self, categories: Sequence[Any]) -> Ratings:
         """The same ratings with declared categories first in the codebook, in the order given, used or not."""
@@ -391,11 +424,18 @@ class Ratings:
         return self.as_numbers()
 
 
+def _both_kinds(values: Iterable[Any]) -> bool:
+    return len({isinstance(one, str) for one in values if isinstance(one, str | int | float)}) > 1
+
+
 def _code_ids(ids: Iterable[Any], what: str, known: Iterable[Any] = ()) -> tuple[Ints, list[Any]]:
     code_of: dict[Any, int] = {one: code for code, one in enumerate(dict.fromkeys(known))}
     if isinstance(ids, np.ndarray):
         ids = ids.tolist()
-    codes = [code_of.setdefault(one, len(code_of)) for one in ids]
+    try:
+        codes = [code_of.setdefault(one, len(code_of)) for one in ids]
+    except TypeError as error:
+        raise InvalidRatings(f"a {what} id must be text or a number: {error}") from None
     if any(one is None or one == "" or (isinstance(one, float) and math.isnan(one)) for one in code_of):
         raise InvalidRatings(f"a {what} id is missing")
     return np.array(codes, dtype=np.int64), list(code_of)
@@ -459,6 +499,11 @@ def _coded_whole(numbers: NDArray[Any]) -> tuple[NDArray[Any], Codes] | None:
     place = np.zeros(int(used[-1]) + 1, dtype=np.int32)
     place[used] = np.arange(len(used))
     return used + low, place[codes]
+
+
+def _two_dimensions(table: NDArray[Any]) -> None:
+    if table.ndim != 2:
+        raise InvalidRatings(f"a table of ratings has two dimensions (units x raters), not {table.ndim}")
 
 
 def _cells(row: Any, place: int) -> list[Any]:

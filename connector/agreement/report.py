@@ -13,7 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from connector.agreement.alpha import Prepared, alpha_case, level_and_distance, prepare
-from connector.agreement.consensus import UnitResults, unit_results
+from connector.agreement.comparison import Compared
+from connector.agreement.consensus import UnitResults, by_task, unit_results
+from connector.agreement.dawid_skene import DawidSkene, consensus_of
 from connector.agreement.diagnosis import (
     CategoryFinding,
     Diagnosis,
@@ -22,11 +24,10 @@ from connector.agreement.diagnosis import (
     concentration,
     diagnose,
     disagreeing_pairs,
-    label_findings,
     paradox,
 )
 from connector.agreement.diagnosis_json import diagnosis_json
-from connector.agreement.distances import SET_DISTANCES, VALUE_DISTANCES
+from connector.agreement.distances import COMPARISONS, Comparison
 from connector.agreement.gwet import (
     Scale,
     chance_family_case,
@@ -40,6 +41,7 @@ from connector.agreement.intervals import FEW_OUTSIDE, SEED, Case, Coefficient, 
 from connector.agreement.kappa import chance_case, cohen_statistic, percent_case, weighted_statistic
 from connector.agreement.keys import category_key, json_value
 from connector.agreement.patterns import Patterns, fold
+from connector.agreement.power import HALF_WIDTH, Power, units_of
 from connector.agreement.ratings import Level, Ratings
 
 if TYPE_CHECKING:
@@ -78,6 +80,8 @@ class QuestionRatings:
     gold : by unit, its known answer. lead_times : (n,) seconds spent on each rating, in the order of `ratings`, NaN
         where unknown. repeats : (unit, rater, value) of answers that a later one of the same rater on the same unit
         replaced. All three serve the diagnosis of raters; None: not known.
+    mended : what was mended or left out while the answers were read, by code.
+    task_of : unit -> task, where each item of a task was asked about and is a unit of its own.
     """
 
     name: str
@@ -94,6 +98,8 @@ class QuestionRatings:
     gold: Mapping[Any, Any] | None = None
     lead_times: NDArray[np.float64] | None = None
     repeats: Sequence[tuple[Any, Any, Any]] | None = None
+    mended: Mapping[str, int] = field(default_factory=dict)
+    task_of: Mapping[Any, Any] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,6 +111,8 @@ class QuestionReport:
     notes : `low_variation` where under 20 ratings lie outside the commonest category; codes of `ratings.NOTES`.
     units : results of every known unit.
     threshold : to which the diagnosis looks for a way; None: no diagnosis was asked for.
+    half_width : of the interval for which units are counted. difference : from another coefficient, other raters or
+        another batch, where it was asked for.
     """
 
     source: QuestionRatings
@@ -122,6 +130,8 @@ class QuestionReport:
     units: UnitResults
     prepared: Prepared = field(repr=False)
     threshold: float | None = None
+    half_width: float = HALF_WIDTH
+    difference: Compared | None = None
 
     @property
     def name(self) -> str:
@@ -149,6 +159,23 @@ class QuestionReport:
         return self.prepared.patterns
 
     @cached_property
+    def tasks(self) -> UnitResults:
+        """Results of every task: those of its unit, or of its items together."""
+        return self.units if self.source.task_of is None else by_task(self.units, self.source.task_of)
+
+    @property
+    def comparison(self) -> Comparison | None:
+        """How whole answers are compared; None where the distance belongs to a level of measurement."""
+        return COMPARISONS.get(self.distance)
+
+    @property
+    def majority_by(self) -> str:
+        """What stands for a unit's common answer: the commonest one, the median, or what whole answers have."""
+        if self.comparison is not None:
+            return self.comparison.majority_by
+        return "median" if self.level in (Level.INTERVAL, Level.RATIO) else "commonest"
+
+    @cached_property
     def outside_commonest(self) -> int:
         """Pairable ratings that lie outside the commonest category."""
         counts = self.patterns.pairable.marginals
@@ -159,13 +186,13 @@ class QuestionReport:
         """Who and what keeps raters from agreeing, worked out when first asked for; None where it was not wanted."""
         if self.threshold is None:
             return None
-        sets = self.distance in SET_DISTANCES
+        labelled = self.comparison is not None and self.comparison.labelled
         found = diagnose(
             self.prepared,
             self.distance,
             threshold=self.threshold,
             ordered=self.level.ordered,
-            labels=[one.category for one in self.categories] if sets else None,
+            labels=[one.category for one in self.categories] if labelled else None,
             gold=self.source.gold,
             lead_times=self.source.lead_times,
             repeats=self.source.repeats,
@@ -175,15 +202,40 @@ class QuestionReport:
         return replace(
             found,
             paradox=None
-            if self.level.ordered or self.distance in VALUE_DISTANCES
+            if self.level.ordered or self.comparison is not None
             else paradox(
                 values["percent_agreement"], self.alpha.value, self.categories, brennan_prediger=pabak, gwet_ac1=ac1
             ),
             mend=concentration(self.pairs, self.n_categories),
         )
 
+    @cached_property
+    def dawid_skene(self) -> DawidSkene | str:
+        """The consensus of choices without order, worked out when first asked for, or the reason why there is none:
+        not_asked_for without a diagnosis, wrong_level, no_pairable_units, too_large."""
+        if self.diagnosis is None:
+            return "not_asked_for"
+        if self.level.ordered or self.comparison is not None:
+            return "wrong_level"
+        return consensus_of(self.diagnosis.data.ratings, self.diagnosis.data.rows)
+
+    @cached_property
+    def power(self) -> Power | None:
+        """Units that would give alpha a narrow interval; None where neither interval nor diagnosis was asked for."""
+        interval = self.alpha.interval
+        influence = self.diagnosis.data.influence if self.diagnosis else None
+        if interval is None or influence is None:
+            return None
+        units = units_of(influence.statistic, self.half_width, interval.confidence, interval.seed or SEED)
+        return Power(self.half_width, interval.confidence, units)
+
+    def declared(self) -> Ratings:
+        """The ratings with the declared categories in their codebook, as the coefficients see them."""
+        return _declared(self.source, self.comparison)
+
     def to_json(self) -> dict[str, Any]:
-        """The question's part of the JSON report; the diagnosis adds the keys of `diagnosis_json`."""
+        """The question's part of the JSON report; the diagnosis adds the keys of `diagnosis_json`, `dawid_skene` and
+        `power`. `difference` is there where it was asked for."""
         interval = self.alpha.interval
         body: dict[str, Any] = {
             "kind": self.kind,
@@ -194,6 +246,7 @@ class QuestionReport:
             "n_raters": self.n_raters,
             "n_ratings": self.n_ratings,
             "n_categories": self.n_categories,
+            "majority_by": self.majority_by,
             "left_out": dict(self.left_out),
             "coefficients": {name: one.to_json() for name, one in self.coefficients.items()},
             "interval": interval.to_json() if interval else None,
@@ -204,11 +257,18 @@ class QuestionReport:
             ],
             "notes": list(self.notes),
         }
+        if self.source.mended:
+            body["mended"] = dict(self.source.mended)
         for listed, name in ((self.categories, "categories_left_out"), (self.pairs, "pairs_left_out")):
             if len(listed) > MOST_LISTED:
                 body[name] = len(listed) - MOST_LISTED
         if self.diagnosis is not None:
             body |= diagnosis_json(self.diagnosis)
+            consensus, power = self.dawid_skene, self.power
+            body["dawid_skene"] = {"reason": consensus} if isinstance(consensus, str) else consensus.to_json()
+            body["power"] = power.to_json() if power else None
+        if self.difference is not None:
+            body["difference"] = self.difference.to_json()
         return body
 
 
@@ -226,6 +286,11 @@ class AgreementReport:
     def with_gate(self, decision: GateDecision) -> AgreementReport:
         """The same report with a gate's decision in it."""
         return replace(self, gate=decision)
+
+    def with_differences(self, found: Mapping[str, Compared]) -> AgreementReport:
+        """The same report with the differences of these questions in it."""
+        questions = {name: replace(one, difference=found.get(name)) for name, one in self.questions.items()}
+        return replace(self, questions=questions)
 
     def to_json(self) -> dict[str, Any]:
         """JSON report, version 1: plain data without NaN or Infinity."""
@@ -250,6 +315,7 @@ def assess(
     not_measured: Sequence[Mapping[str, str]] = (),
     diagnose: bool = True,
     threshold: float = THRESHOLD,
+    half_width: float = HALF_WIDTH,
 ) -> AgreementReport:
     """The agreement report of one question or several.
 
@@ -260,7 +326,8 @@ def assess(
     confidence : of the intervals; None for none.
     share_below : a unit whose commonest answer has a smaller share is a conflict.
     not_measured : {question, kind, reason} of the questions that have no coefficient yet.
-    diagnose : whether raters, units and the way to `threshold` are diagnosed (when first asked for).
+    diagnose : whether raters, units and the way to `threshold` are diagnosed, and the units counted that would give
+        alpha an interval of +- `half_width` (all when first asked for).
 
     Raises ValueError for an unknown level or distance, InvalidRatings for ratings that do not fit the distance.
 
@@ -269,8 +336,10 @@ def assess(
     (0.473, 0.5, 40)
     """
     questions = _as_questions(ratings)
+    if half_width <= 0:
+        raise ValueError(f"half_width must be positive, not {half_width}")
     way_to = threshold if diagnose else None
-    found = {one.name: _assess_question(one, confidence, seed, share_below, way_to) for one in questions}
+    found = {one.name: _assess_question(one, confidence, seed, share_below, way_to, half_width) for one in questions}
     return AgreementReport(found, tuple(not_measured), confidence or CONFIDENCE, seed, share_below)
 
 
@@ -283,7 +352,16 @@ def _as_questions(
         return [ratings]
     if isinstance(ratings, Mapping):
         return [_plain(name, one) for name, one in ratings.items()]
-    return list(ratings)
+    return _checked(ratings)
+
+
+def _checked(given: Any) -> list[QuestionRatings]:
+    questions = list(given) if isinstance(given, list | tuple) else [given]
+    for one in questions:
+        if not isinstance(one, QuestionRatings):
+            kind = type(one).__name__
+            raise TypeError(f"assess needs Ratings or QuestionRatings, not {kind}; of a table: Ratings.from_wide")
+    return questions
 
 
 def _plain(name: str, ratings: Ratings) -> QuestionRatings:
@@ -293,13 +371,19 @@ def _plain(name: str, ratings: Ratings) -> QuestionRatings:
 
 
 def _assess_question(
-    question: QuestionRatings, confidence: float | None, seed: int, share_below: float, threshold: float | None
+    question: QuestionRatings,
+    confidence: float | None,
+    seed: int,
+    share_below: float,
+    threshold: float | None,
+    half_width: float,
 ) -> QuestionReport:
     level, distance = level_and_distance(question.level, question.distance)
-    declared = _declared(question, distance)
+    comparison = COMPARISONS.get(distance)
+    declared = _declared(question, comparison)
     prepared = prepare(declared, level, distance)
     ratings, patterns = prepared.ratings, prepared.patterns
-    findings = _findings(question, prepared, distance, confidence, seed)
+    findings = _findings(question, prepared, comparison, confidence, seed)
     report = QuestionReport(
         question,
         level,
@@ -308,10 +392,12 @@ def _assess_question(
         patterns.pairable.n_units,
         ratings.n_raters,
         ratings.n_ratings,
-        _n_categories(question, prepared, findings, distance),
+        _n_categories(question, prepared, findings, comparison),
         _coefficients(prepared, declared, level, distance, confidence, seed),
         findings,
-        [] if distance in ("kendall", "edit") else disagreeing_pairs(patterns, ratings.codebook.categories),
+        disagreeing_pairs(patterns, ratings.codebook.categories)
+        if comparison is None
+        else comparison.confusions(prepared),
         (),
         unit_results(
             patterns,
@@ -321,18 +407,20 @@ def _assess_question(
             distance=distance,
             bounds=question.bounds,
             share_below=share_below,
+            reason=prepared.reason,
         ),
         prepared,
         threshold,
+        half_width,
     )
     few = report.n_pairable_units > 0 and report.outside_commonest < FEW_OUTSIDE
     return replace(report, notes=(*question.ratings.notes, *(("low_variation",) if few else ())))
 
 
-def _declared(question: QuestionRatings, distance: str) -> Ratings:
+def _declared(question: QuestionRatings, comparison: Comparison | None) -> Ratings:
     """The ratings with the question's declared categories in their codebook; a set's are labels, not sets."""
     ratings = question.ratings
-    if question.categories is None or distance in VALUE_DISTANCES or ratings.codebook.n_declared:
+    if question.categories is None or comparison is not None or ratings.codebook.n_declared:
         return ratings
     return ratings.declare(question.categories)
 
@@ -343,13 +431,18 @@ def _coefficients(
     """Every coefficient of the question's kind, by name; `declared` are its ratings before they were put in order."""
     ratings, patterns = prepared.ratings, prepared.patterns
     scale = Scale(count_categories(declared.codebook, declared.value_counts))
+    comparison = COMPARISONS.get(distance)
     cases = {"krippendorff_alpha": alpha_case(prepared, distance)}
-    if distance in VALUE_DISTANCES:
+    if comparison is not None:
         cases["krippendorff_alpha_exact"] = alpha_case(prepared, "nominal")
+        if prepared.reason != "wrong_level":
+            cases |= comparison.companions(prepared)
     cases["percent_agreement"] = percent_case(patterns)
+    if comparison is not None and comparison.not_comparable:
+        return dict(zip(cases, measured(list(cases.values()), confidence, seed), strict=True))
     cases["cohen_kappa"] = chance_case(cohen_statistic(ratings))
     cases["fleiss_kappa"] = chance_family_case(patterns, "fleiss", scale)
-    if distance not in VALUE_DISTANCES:
+    if comparison is None:
         cases["scott_pi"] = chance_case(cohen_statistic(ratings, pooled=True))
         cases["conger_kappa"] = conger_case(ratings)
         cases["brennan_prediger"] = chance_family_case(patterns, "brennan_prediger", scale)
@@ -374,22 +467,22 @@ def _ac2_case(prepared: Prepared, declared: Ratings) -> Case:
 
 
 def _findings(
-    question: QuestionRatings, prepared: Prepared, distance: str, confidence: float | None, seed: int
-) -> list[CategoryFinding]:
-    categories = prepared.ratings.codebook.categories
-    if distance in ("kendall", "edit"):
-        return []
-    if distance in SET_DISTANCES:
-        return label_findings(prepared.patterns, categories, question.categories or (), confidence, seed)
-    return category_findings(prepared.patterns, categories, confidence, seed)
+    question: QuestionRatings, prepared: Prepared, comparison: Comparison | None, confidence: float | None, seed: int
+) -> Sequence[CategoryFinding]:
+    if comparison is not None:
+        return comparison.findings(prepared, question.categories or (), confidence, seed)
+    return category_findings(prepared.patterns, prepared.ratings.codebook.categories, confidence, seed)
 
 
 def _n_categories(
-    question: QuestionRatings, prepared: Prepared, findings: Sequence[CategoryFinding], distance: str
+    question: QuestionRatings,
+    prepared: Prepared,
+    findings: Sequence[CategoryFinding],
+    comparison: Comparison | None,
 ) -> int:
     if question.categories is not None:
         return len(question.categories)
-    if distance in SET_DISTANCES:
+    if comparison is not None and findings:
         return len(findings)
     book = prepared.ratings.codebook
     return book.n_declared or int(np.count_nonzero(prepared.patterns.marginals))
@@ -409,6 +502,7 @@ def _categories_json(findings: Sequence[CategoryFinding]) -> dict[str, Any]:
             "low": one.interval.low if one.interval else None,
             "high": one.interval.high if one.interval else None,
             "too_rare": one.too_rare,
+            **one.further,
         }
         if one.reason:
             entry["reason"] = one.reason

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from connector.agreement.distances import ratio_d2
 from connector.agreement.intervals import Coefficient
-from connector.agreement.patterns import DENSE, EXACT, Patterns
+from connector.agreement.patterns import DENSE, EXACT, Patterns, in_own_order
 from connector.agreement.ratings import Floats, Ints, InvalidRatings, Level
 
 Table = NDArray[Any]
@@ -65,12 +65,15 @@ class Counts:
         merged = np.add.reduceat(weights, starts).astype(np.int64) if len(starts) else np.zeros(0, dtype=np.int64)
         row, col = np.nonzero(distinct)
         nowhere = np.zeros(0, dtype=np.int64)
-        return Patterns(row, col, distinct[row, col], distinct.sum(axis=1), merged, len(self.values), nowhere)
+        return in_own_order(
+            Patterns(row, col, distinct[row, col], distinct.sum(axis=1), merged, len(self.values), nowhere)
+        )
 
 
 def is_numeric(data: Any) -> bool:
     """Whether this is a units x raters array of real numbers."""
-    return isinstance(data, np.ndarray) and data.ndim == 2 and data.dtype.kind in "fiub"
+    plain = isinstance(data, np.ndarray) and not isinstance(data, np.ma.MaskedArray)
+    return plain and data.ndim == 2 and data.dtype.kind in "fiub"
 
 
 def count(table: Table) -> Counts | None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
 
 from connector.annotations.model import Missing, Value
 
@@ -47,16 +47,55 @@ def label_set(raw: Iterable[Any]) -> tuple[str, ...] | Missing:
     return tuple(sorted(found)) if found else EMPTY
 
 
+class Placed(NamedTuple):
+    """A label with its place, from 1, among the choices that its task brings along; 0 where it is none of them."""
+
+    label: str
+    place: int
+
+
 def as_choice(value: Value) -> Value | Missing:
     """One label, from a label or a set of exactly one."""
     if isinstance(value, tuple):
-        return value[0] if len(value) == 1 and isinstance(value[0], str) else UNREADABLE
+        labels = _labels(value)
+        return labels[0] if len(labels) == 1 and isinstance(labels[0], str) else UNREADABLE
     return label(value)
 
 
 def as_set(value: Value) -> Value | Missing:
     """A set of labels, from a set or one label."""
     if isinstance(value, tuple):
-        return value if all(isinstance(item, str) for item in value) else UNREADABLE
+        labels = _labels(value)
+        return labels if all(isinstance(item, str) for item in labels) else UNREADABLE
     one = label(value)
     return (one,) if isinstance(one, str) else one
+
+
+def _labels(value: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple(one.label if type(one) is Placed else one for one in value)
+
+
+def as_place(value: Value) -> Value | Missing:
+    """The place of the one label that was chosen."""
+    found = as_places(value)
+    return found[0] if isinstance(found, tuple) and len(found) == 1 else UNREADABLE
+
+
+def as_places(value: Value) -> Value | Missing:
+    """The set of places of the labels that were chosen."""
+    places = [one.place for one in value if type(one) is Placed] if isinstance(value, tuple) else []
+    if not places or len(places) < len(value if isinstance(value, tuple) else ()) or 0 in places:
+        return UNREADABLE
+    return tuple(str(place) for place in sorted(set(places)))
+
+
+def renamed(value: Any, relabel: Mapping[str, str]) -> Value:
+    """A label, a set of labels or a set of paths with every label that has a new name under it."""
+    found = _renamed(value, relabel)
+    return tuple(sorted(set(found))) if isinstance(found, tuple) else found
+
+
+def _renamed(value: Any, relabel: Mapping[str, str]) -> Any:
+    if isinstance(value, tuple):
+        return tuple(_renamed(item, relabel) for item in value)
+    return relabel.get(value, value) if isinstance(value, str) else value

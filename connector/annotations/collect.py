@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -86,6 +86,7 @@ class Table:
     edited_by_other, copied, accepted_unchanged : submitted annotations last changed by another person, made from
         another annotation, or equal to the prediction they started from.
     ground_truth : marks by rater. unanswered : declared questions that no annotation answers.
+    notes : what the schema has to say of the answers it read.
     """
 
     questions: Mapping[str, QuestionTable]
@@ -102,6 +103,7 @@ class Table:
     accepted_unchanged: int
     ground_truth: Mapping[str, int]
     unanswered: Sequence[str]
+    notes: Sequence[str] = ()
 
 
 class Collector:
@@ -168,8 +170,9 @@ class Collector:
         unanswered: list[str] = []
         lacking = {reason: np.zeros(settled.n, dtype=np.bool_) for reason in ANSWER_REASONS}
         settings_of = self._settings_of(questions)
+        mended: Mapping[str, Mapping[str, int]] = getattr(self._schema, "mended", {})
         for name, question in questions.items():
-            if not _is_measured(question):
+            if not _is_measured(question, self._choices.get(name)):
                 not_measured.append(NotMeasured(name, question.kind, question.not_measured or NOT_MEASURED_YET))
                 continue
             column = self._answers.get(name) or AnswerColumn()
@@ -177,7 +180,7 @@ class Collector:
                 unanswered.append(name)
             settings = settings_of[name]
             tabulation = Tabulation(resolve(question, settings), settings, column, settled)
-            tables[name] = tabulation.table()
+            tables[name] = replace(tabulation.table(), mended=mended.get(name, {}))
             for reason, mask in tabulation.missing.items():
                 lacking[reason] |= mask
         gaps = {reason: int(np.count_nonzero(mask)) for reason, mask in lacking.items()}
@@ -196,6 +199,7 @@ class Collector:
             accepted_unchanged=settled.n_alive(self._annotations.accepted),
             ground_truth=settled.marks(),
             unanswered=unanswered,
+            notes=tuple(getattr(self._schema, "notes", ())),
         )
 
     def _by_rules(self, one: Annotation) -> int:
@@ -216,7 +220,11 @@ class Collector:
 
     def _settings_of(self, questions: Mapping[str, Question]) -> dict[str, QuestionSettings | None]:
         """Each measured question's own settings, else the default ones where they go with its kind."""
-        found = {name: self._choices.get(name) for name, question in questions.items() if _is_measured(question)}
+        found = {
+            name: self._choices.get(name)
+            for name, question in questions.items()
+            if _is_measured(question, self._choices.get(name))
+        }
         if self._default is None:
             return found
         refusals = []
@@ -240,8 +248,9 @@ class Collector:
                 raise FixConfiguration(f"The settings name a question '{name}' that the source does not have.", hint)
 
 
-def _is_measured(question: Question) -> bool:
-    return question.not_measured is None and question.kind in KINDS
+def _is_measured(question: Question, settings: QuestionSettings | None) -> bool:
+    by_position = question.own_choices and settings is not None and settings.by == "position"
+    return (question.not_measured is None or by_position) and question.kind in KINDS
 
 
 def _by_itself(one: Annotation) -> int:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from connector.annotations.model import Annotation, Missing, Unit, Value
+from connector.annotations.model import Annotation, Missing, PerItem, Unit, Value
 from connector.annotations.order import when
 
 
@@ -19,21 +19,35 @@ def _integers() -> array[int]:
 
 @dataclass(slots=True)
 class AnswerColumn:
-    """The answers to one question as they come: annotation `rows[i]` gave the value of code `codes[i]`."""
+    """The answers to one question as they come: annotation `rows[i]` gave the value of code `codes[i]`, where the
+    question is asked of each item of a task to the item `items[i]`."""
 
     rows: array[int] = field(default_factory=_integers)
     codes: array[int] = field(default_factory=_integers)
     code_of: dict[Value, int] = field(default_factory=dict)
     missing: dict[str, array[int]] = field(default_factory=dict)
+    items: list[str] = field(default_factory=list)
 
-    def add(self, row: int, value: Value | Missing) -> None:
+    def add(self, row: int, value: Value | Missing | PerItem) -> None:
         """Note an annotation's answer, or why it has none."""
         if type(value) is Missing:
             self.missing.setdefault(value.reason, array("i")).append(row)
             return
+        if type(value) is PerItem:
+            self._add_items(row, value)
+            return
         code_of = self.code_of
         self.rows.append(row)
         self.codes.append(code_of.setdefault(value, len(code_of)))
+
+    def _add_items(self, row: int, value: PerItem) -> None:
+        given = {item: one for item, one in value.answers.items() if type(one) is not Missing}
+        if not given:
+            for one in list(value.answers.values())[:1]:
+                self.add(row, one)
+        for item, one in given.items():
+            self.add(row, one)
+            self.items.append(item)
 
 
 @dataclass(slots=True)

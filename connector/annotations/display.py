@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from connector.agreement.report import category_key
+from connector.annotations.kinds import KINDS
 
 NOTHING = "(none)"
 """An answer that is an empty set."""
@@ -16,16 +17,28 @@ def text_of(value: Any, kind: str = "") -> str:
     """The answer as text.
 
     Numbers stand without ".0", dates in ISO 8601 (the time only where there is one), the members of a set are joined
-    by ", " and the labels of a path by "/".
+    by ", " and the labels of a path by "/"; other kinds know their own form (`Kind.text`).
 
     >>> text_of(4.0), text_of(("a", "b")), text_of((("x", "y"),)), text_of(0.0, "date")
     ('4', 'a, b', 'x/y', '1970-01-01')
     """
     if kind == "date" and isinstance(value, float):
         return _date(value)
+    if kind in KINDS and (own := KINDS[kind].text) is not None:
+        return own(value)
     if isinstance(value, tuple):
         return ", ".join(category_key(member) for member in value) or NOTHING
     return category_key(value)
+
+
+def mended_text(mended: Mapping[str, int], kind: str) -> str:
+    """What was mended or left out while answers of a kind were read, with counts.
+
+    >>> mended_text({"repeated": 2}, "spans")
+    'spans made twice by one rater, counted once: 2'
+    """
+    words = KINDS[kind].notes if kind in KINDS else {}
+    return "; ".join(f"{words.get(code, code)}: {n:,}" for code, n in mended.items())
 
 
 def few(ids: Sequence[str], most: int = 5) -> str:

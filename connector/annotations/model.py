@@ -18,9 +18,15 @@ Value = str | float | tuple[Any, ...]
 
     choice, pairwise   str
     choices            tuple of distinct str, sorted (a set)
+                       both, where a task brings its own choices along: tuple of `choices.Placed`
     paths              tuple of distinct tuple[str, ...], sorted (a set of paths)
     rating, number     float
     date               float, seconds since 1970 UTC
+    text               str
+    spans              (length, marks) of a document: int of code points or frames, float on a time line measured in
+                       seconds, say; marks = sorted tuple of (start, end, labels), labels a sorted tuple, maybe empty
+    regions            sorted tuple of (shape, geometry, labels, frame), see `annotations.regions`
+    ranking            tuple of (item, rank) sorted by item, ties with equal ranks
 """
 
 
@@ -65,10 +71,13 @@ class Question:
     `kind` is a key of the kinds registry, or the tool's own type name where that kind is not measured yet.
     `categories` are the declared ones, in the tool's order (None: not declared); labels, or paths for kind `paths`.
     `bounds` is the declared range of a scalar (lowest, highest), else None.
-    `level` and `distance` are None for the kind's default. `empty` is "missing" or "none" (an empty set is an answer).
+    `level`, `distance` and `empty` are None for the kind's default; `empty` is "missing" or "none" (no answer is the
+    answer "nothing of it").
     `inferred` says that no settings named the question: its kind was read off the values.
     `conditional` says that the tool shows it only under a condition.
     `not_measured` says why its answers, though stored, are not compared (None: they are, where `kind` is known).
+    `own_choices` says that each task brings its own choices along, so that places can be compared (`by: position`);
+    `not_measured` says then that the choices differ.
     """
 
     name: str
@@ -77,12 +86,13 @@ class Question:
     bounds: tuple[float, float] | None = None
     level: str | None = None
     distance: str | None = None
-    empty: Literal["missing", "none"] = "missing"
+    empty: Literal["missing", "none"] | None = None
     required: bool = True
     relabel: Mapping[str, str] = field(default_factory=dict)
     inferred: bool = False
     conditional: bool = False
     not_measured: str | None = None
+    own_choices: bool = False
 
 
 @final
@@ -93,14 +103,26 @@ class Missing:
     reason: str
 
 
+@final
+@dataclass(frozen=True, slots=True)
+class PerItem:
+    """The answers to a question that is asked of each item of a task: item -> answer."""
+
+    answers: Mapping[str, Value | Missing]
+
+
 class Schema(Protocol):
-    """What a source asks its raters, and how their results are read."""
+    """What a source asks its raters, and how their results are read.
+
+    A schema that mends answers as it reads them may have `notes`: sentences about that, and `mended`: by question and
+    code (`Kind.notes`) how often; both complete after the last unit.
+    """
 
     @property
     def questions(self) -> Mapping[str, Question]:
         """Question by name. A source without settings finds them as results come in: read it after the last unit."""
 
-    def answers(self, annotation: Annotation, unit: Unit) -> Mapping[str, Value | Missing]:
+    def answers(self, annotation: Annotation, unit: Unit) -> Mapping[str, Value | Missing | PerItem]:
         """The annotation's answer to every question it speaks of.
 
         A question of `questions` that is absent from the mapping was not answered (`empty`). Raises SkippedTask for a

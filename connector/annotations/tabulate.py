@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -11,9 +11,10 @@ import numpy as np
 from connector.agreement.ratings import Codebook, Floats, Ints, Ratings
 from connector.agreement.report import category_key
 from connector.annotations.columns import AnswerColumn
-from connector.annotations.kinds import KINDS, LEVELS, SET_DISTANCES, Kind
+from connector.annotations.kind import Kind
+from connector.annotations.kinds import KINDS, LEVELS
 from connector.annotations.model import Missing, Question, Value
-from connector.annotations.paths import READINGS
+from connector.annotations.order import natural_key
 from connector.annotations.settled import CODE, Mask, Settled
 from connector.errors import FixConfiguration
 
@@ -30,7 +31,7 @@ class QuestionSettings(Protocol):
 
     @property
     def distance(self) -> str | None:
-        """Distance between sets."""
+        """Distance between whole answers."""
 
     @property
     def empty(self) -> str | None:
@@ -46,7 +47,7 @@ class QuestionSettings(Protocol):
 
     @property
     def by(self) -> str | None:
-        """How a set of paths is read."""
+        """How an answer is read: a set of paths by prefix, for one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,9 @@ class QuestionTable:
     lead_times : (n,) seconds spent on each of `ratings`, NaN unknown; None where none is known.
     gold : unit -> value of its newest annotation marked as ground truth, whoever made it.
     times_shown : unit -> how many of the annotations that count were asked a conditional question; None for the others.
+    task_of : where the question is asked of each item of a task: unit of the ratings (an item, or a task that nobody
+        rated) -> task.
+    mended : what was mended or left out while its answers were read, by code (`Kind.notes`).
     """
 
     question: Question
@@ -71,6 +75,8 @@ class QuestionTable:
     times_shown: Mapping[str, int] | None = None
     lead_times: Floats | None = None
     replaced: Sequence[tuple[str, str, Value]] = ()
+    mended: Mapping[str, int] = field(default_factory=dict)
+    task_of: Mapping[str, str] | None = None
 
 
 def resolve(question: Question, settings: QuestionSettings | None = None) -> Question:
@@ -82,24 +88,28 @@ def resolve(question: Question, settings: QuestionSettings | None = None) -> Que
     level = (settings and settings.level) or question.level or kind.level
     if level not in LEVELS:
         raise FixConfiguration(f"Question '{question.name}': no level '{level}'.", f"Use one of {', '.join(LEVELS)}.")
-    if kind.holds_set and level != kind.level:
+    if kind.distances and level != kind.level:
         raise FixConfiguration(
-            f"Question '{question.name}' of kind {question.kind} holds sets, which have no {level} level.",
-            f"Leave its level out; its distance can be one of {', '.join(SET_DISTANCES)}.",
+            f"Question '{question.name}' of kind {question.kind} has whole answers, which have no {level} level.",
+            f"Leave its level out; its distance can be one of {', '.join(kind.distances)}.",
         )
-    distance = (settings and settings.distance) or question.distance or (kind.distance if kind.holds_set else level)
-    allowed = SET_DISTANCES if kind.holds_set else (level,)
-    if distance not in allowed:
+    distance = (settings and settings.distance) or question.distance or (kind.distance if kind.distances else level)
+    if distance not in (kind.distances or (level,)):
         raise FixConfiguration(
             f"Question '{question.name}' of kind {question.kind}: no distance '{distance}'.",
-            f"Use one of {', '.join(allowed)}." if kind.holds_set else "Set its level instead.",
+            f"Use one of {', '.join(kind.distances)}." if kind.distances else "Set its level instead.",
         )
+    required = question.required and kind.required
+    categories = question.categories
+    if settings and settings.by == "position" and question.own_choices and categories is not None:
+        categories = tuple(str(place) for place in range(1, len(categories) + 1))
     return replace(
         question,
         level=level,
         distance=distance,
-        empty=_empty(question, settings),
-        required=question.required if settings is None or settings.required is None else settings.required,
+        categories=categories,
+        empty=_empty(question, kind, settings),
+        required=required if settings is None or settings.required is None else settings.required,
         relabel={**question.relabel, **((settings and settings.relabel) or {})},
     )
 
@@ -124,43 +134,89 @@ class Tabulation:
         unreadable = np.array([type(value) is Missing for value in self._final], dtype=np.bool_)
         bad = unreadable[codes] if len(codes) else np.zeros(0, dtype=np.bool_)
         self.missing = self._known_gaps(column, rows[bad])
-        self._rows, self._codes = rows[~bad], codes[~bad]
-        self._counted = settled.counted[self._rows]
         self._n_repeats = int(np.count_nonzero(settled.reason[rows] == CODE["repeat"]))
+        self._rows, self._codes = rows[~bad], codes[~bad]
+        items = (
+            [item for item, unread in zip(column.items, bad.tolist(), strict=True) if not unread]
+            if column.items
+            else []
+        )
+        self._unit, self._unit_ids, self._task_of = self._units(items)
+        self._fill_in_nothing()
+        if self._kind.settle is not None:
+            self._settle(self._kind.settle, settings)
 
     def table(self) -> QuestionTable:
-        """The finished table; `missing` is complete after it."""
-        rows, codes = self._rows[self._counted], self._codes[self._counted]
-        answered = np.zeros(self._settled.n, dtype=np.bool_)
-        answered[rows] = True
-        for mask in self.missing.values():
-            answered |= mask
-        empty = self._settled.counted & ~answered | self.missing["empty"]
-        final = list(self._final)
-        if self.question.empty == "none" and self._kind.holds_set:
-            nothing = np.flatnonzero(empty)
-            rows = np.append(rows, nothing)
-            codes = np.append(codes, np.full(len(nothing), len(final)))
-            final.append(())
-            empty = np.zeros(self._settled.n, dtype=np.bool_)
-        self.missing["empty"] = empty
-        used = np.bincount(codes, minlength=len(final))
+        """The finished table."""
+        counted = self._settled.counted[self._rows]
+        rows, codes = self._rows[counted], self._codes[counted]
+        used = np.bincount(codes, minlength=len(self._final))
         # one order, whatever the order of the input
-        order = np.lexsort((self._settled.rater[rows], self._settled.unit[rows]))
-        rows, codes = rows[order], codes[order]
+        units = self._unit[counted]
+        order = np.lexsort((self._settled.rater[rows], units))
+        rows, codes, units = rows[order], codes[order], units[order]
         seconds = self._settled.seconds[rows]
         gaps = {reason: int(np.count_nonzero(mask)) for reason, mask in self.missing.items()}
         return QuestionTable(
             question=self.question,
-            ratings=self._ratings(rows, codes, final, used),
+            ratings=self._ratings(units, rows, codes, used),
             left_out={**self._settled.left_out, **{reason: n for reason, n in gaps.items() if n}},
-            stale=self._stale(final, used),
+            stale=self._stale(used),
             repeats=self._n_repeats,
             gold=self._gold(),
-            times_shown=self._times_shown() if self.question.conditional else None,
+            times_shown=self._times_shown() if self.question.conditional and self._task_of is None else None,
             lead_times=None if np.isnan(seconds).all() else seconds,
             replaced=self._replaced(),
+            task_of=self._task_of,
         )
+
+    def _units(self, items: Sequence[str]) -> tuple[Ints, Sequence[str], Mapping[str, str] | None]:
+        """The unit of each answer and all of them: the tasks or, where each item of a task is asked about, the items;
+        and then the task of each."""
+        tasks, ids = self._settled.unit[self._rows], self._settled.unit_ids
+        if not items:
+            return tasks, ids, None
+        known = sorted(set(zip(tasks.tolist(), items, strict=True)), key=lambda one: (one[0], natural_key(one[1])))
+        place = {item: code for code, item in enumerate(known)}
+        codes = [place[item] for item in zip(tasks.tolist(), items, strict=True)]
+        task_of = {f"{ids[task]}#{item}": ids[task] for task, item in known}
+        unrated = [task for task in ids if task not in set(task_of.values())]
+        return np.array(codes, dtype=np.int64), [*task_of, *unrated], {**task_of, **{task: task for task in unrated}}
+
+    def _fill_in_nothing(self) -> None:
+        """Annotations that count but hold no answer are empty, unless "nothing" is an answer."""
+        answered = np.zeros(self._settled.n, dtype=np.bool_)
+        answered[self._rows] = True
+        for mask in self.missing.values():
+            answered |= mask
+        empty = self._settled.counted & ~answered | self.missing["empty"]
+        if self.question.empty == "none" and self._kind.nothing is not None and self._task_of is None:
+            nothing = np.flatnonzero(empty)
+            self._rows = np.append(self._rows, nothing)
+            self._codes = np.append(self._codes, np.full(len(nothing), len(self._final)))
+            self._unit = np.append(self._unit, self._settled.unit[nothing])
+            self._final.append(self._kind.nothing)
+            empty = np.zeros(self._settled.n, dtype=np.bool_)
+        self.missing["empty"] = empty
+
+    def _settle(
+        self,
+        settle: Callable[[Question, Sequence[int], Sequence[Value]], tuple[Question, Sequence[Value]]],
+        settings: QuestionSettings | None,
+    ) -> None:
+        answers = [self._final[code] for code in self._codes.tolist()]
+        readable = [value for value in answers if type(value) is not Missing]
+        question, values = settle(self.question, self._unit.tolist(), readable)
+        asked = settings.distance if settings else None
+        required = settings.required if settings else None
+        self.question = replace(
+            question,
+            distance=asked or question.distance,
+            required=question.required if required is None else required,
+        )
+        code_of: dict[Value, int] = {}
+        self._codes = np.array([code_of.setdefault(value, len(code_of)) for value in values], dtype=np.int64)
+        self._final = list(code_of)
 
     def _known_gaps(self, column: AnswerColumn, unreadable: Ints) -> dict[str, Mask]:
         masks = {reason: np.zeros(self._settled.n, dtype=np.bool_) for reason in ANSWER_REASONS}
@@ -169,27 +225,29 @@ class Tabulation:
         masks["unreadable"][unreadable] = True
         return {reason: mask & self._settled.counted for reason, mask in masks.items()}
 
-    def _ratings(self, rows: Ints, codes: Ints, final: Sequence[Value | Missing], used: Ints) -> Ratings:
-        # the categories of a set question are the sets that were given, not the labels declared
-        declared = None if self._kind.holds_set else self.question.categories
+    def _ratings(self, units: Ints, rows: Ints, codes: Ints, used: Ints) -> Ratings:
+        # the categories of a question of sets, say, are the sets that were given, not the labels declared
+        declared = None if self._kind.distances else self.question.categories
+        final = self._final
         book = Codebook.of((final[code] for code in np.flatnonzero(used).tolist()), declared)
         code_of = {category: code for code, category in enumerate(book.categories)}
         recode = np.array([code_of.get(value, -1) for value in final], dtype=np.int64)
         return Ratings(
-            units=self._settled.unit[rows].astype(np.int32),
+            units=units.astype(np.int32),
             raters=self._settled.rater[rows].astype(np.int32),
             values=(recode[codes] if len(codes) else codes).astype(np.int32),
-            unit_ids=self._settled.unit_ids,
+            unit_ids=self._unit_ids,
             rater_ids=self._settled.rater_ids,
             codebook=book,
         )
 
-    def _stale(self, final: Sequence[Value | Missing], used: Ints) -> dict[str, int]:
+    def _stale(self, used: Ints) -> dict[str, int]:
         found: dict[str, int] = {}
-        for value, n in zip(final, used.tolist(), strict=True):
+        parts = self._kind.parts
+        for value, n in zip(self._final, used.tolist(), strict=True):
             if not n or type(value) is Missing:
                 continue
-            for item in value if self._kind.holds_set and isinstance(value, tuple) else (value,):
+            for item in (value,) if parts is None else parts(value):
                 if self._is_stale(item):
                     text = category_key(item)
                     found[text] = found.get(text, 0) + n
@@ -205,23 +263,25 @@ class Tabulation:
         gold_rows = self._settled.gold_rows()
         if not gold_rows:
             return {}
-        wanted = np.isin(self._rows, np.array(gold_rows, dtype=np.int64))
-        code_at = dict(zip(self._rows[wanted].tolist(), self._codes[wanted].tolist(), strict=True))
+        age = {row: place for place, row in enumerate(gold_rows)}
+        wanted = np.flatnonzero(np.isin(self._rows, np.array(gold_rows, dtype=np.int64))).tolist()
         found: dict[str, Value] = {}
-        for row in gold_rows:
-            value = self._final[code_at[row]] if row in code_at else None
-            if value is not None and type(value) is not Missing:
-                found[self._settled.unit_ids[int(self._settled.unit[row])]] = value
+        for place in sorted(wanted, key=lambda one: age[int(self._rows[one])]):
+            value = self._final[int(self._codes[place])]
+            if type(value) is not Missing:
+                found[self._unit_ids[int(self._unit[place])]] = value
         return found
 
     def _replaced(self) -> list[tuple[str, str, Value]]:
         settled = self._settled
         older = np.flatnonzero((settled.reason[self._rows] == CODE["repeat"]) & settled.alive[self._rows])
         found: list[tuple[str, str, Value]] = []
-        for row, code in zip(self._rows[older].tolist(), self._codes[older].tolist(), strict=True):
+        for row, code, unit in zip(
+            self._rows[older].tolist(), self._codes[older].tolist(), self._unit[older].tolist(), strict=True
+        ):
             value, rater = self._final[code], int(settled.rater[row])
             if type(value) is not Missing:
-                found.append((settled.unit_ids[int(settled.unit[row])], settled.rater_ids[rater], value))
+                found.append((self._unit_ids[unit], settled.rater_ids[rater], value))
         # one order, whatever the order of the input
         return sorted(found, key=lambda one: (one[0], one[1], category_key(one[2])))
 
@@ -231,8 +291,8 @@ class Tabulation:
         return dict(zip(self._settled.unit_ids, times, strict=True))
 
 
-def _empty(question: Question, settings: QuestionSettings | None) -> Literal["missing", "none"]:
-    asked = (settings and settings.empty) or question.empty
+def _empty(question: Question, kind: Kind, settings: QuestionSettings | None) -> Literal["missing", "none"]:
+    asked = (settings and settings.empty) or question.empty or kind.empty
     if asked not in {"missing", "none"}:
         raise FixConfiguration(f"Question '{question.name}': empty is '{asked}'.", "Use missing or none.")
     return "none" if asked == "none" else "missing"
@@ -240,33 +300,29 @@ def _empty(question: Question, settings: QuestionSettings | None) -> Literal["mi
 
 def _reader(question: Question, kind: Kind, settings: QuestionSettings | None) -> Callable[[Value], Value | Missing]:
     """A raw value in the question's final form: canonical, relabelled, and read as its settings ask."""
-    reading = _reading(question, settings.by if settings else None)
+    by = settings.by if settings else None
+    if by == "position" and question.own_choices and kind.by_place is not None:
+        return kind.by_place
+    reading = _reading(question, kind, by)
     relabel = question.relabel
 
-    def renamed(value: Any) -> Any:
-        if isinstance(value, tuple):
-            return tuple(renamed(item) for item in value)
-        return relabel.get(value, value) if isinstance(value, str) else value
-
     def read(value: Value) -> Value | Missing:
-        found: Any = kind.canonical(value)
-        if type(found) is Missing:
-            return found
-        if relabel:
-            found = renamed(found)
-            found = tuple(sorted(set(found))) if isinstance(found, tuple) else found
-        answer: Value = reading(found) if reading else found
-        return answer
+        found = kind.canonical(value)
+        if relabel and type(found) is not Missing:
+            found = kind.rename(found, relabel)
+        return reading(found) if reading and type(found) is not Missing else found
 
     return read
 
 
-def _reading(question: Question, by: str | None) -> Callable[[Any], Value] | None:
+def _reading(question: Question, kind: Kind, by: str | None) -> Callable[[Any], Value] | None:
     if by is None or (by == "path" and question.kind == "paths"):
         return None
-    if question.kind == "paths" and by in READINGS:
-        return READINGS[by]
+    if by in kind.readings:
+        return kind.readings[by]
     raise FixConfiguration(
         f"Question '{question.name}' of kind {question.kind} cannot be read by '{by}'.",
-        f"Paths can be read by path, {', '.join(READINGS)}." if question.kind == "paths" else "Leave `by` out.",
+        f"Paths can be read by path, {', '.join(kind.readings)}."
+        if kind.readings
+        else "`position` is for choices that each task brings along; leave `by` out.",
     )

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from connector import QuestionRatings, Ratings, assess, krippendorff_alpha
 from connector.agreement.alpha import alpha_statistic, prepare
-from connector.agreement.distances import distance_matrix, distance_pairs
+from connector.agreement.distances import COMPARISONS
 from connector.agreement.gwet import (
     ChanceStatistic,
     Scale,
@@ -337,11 +337,11 @@ def kendall(a: dict[str, int], b: dict[str, int], items: list[str]) -> float:
 def test_kendall_distance_is_its_definition(answers: list[dict[str, int]]) -> None:
     values = [tuple(sorted(one.items())) for one in answers]
     items = sorted({item for one in answers for item in one})
-    matrix = distance_matrix(values, "kendall")
+    matrix = COMPARISONS["kendall"].matrix(values)
     a, b = (axis.ravel() for axis in np.indices(matrix.shape))
     by_hand = [kendall(answers[i], answers[j], items) for i, j in zip(a.tolist(), b.tolist(), strict=True)]
     assert matrix.ravel() == pytest.approx(by_hand, abs=1e-12)
-    assert distance_pairs(values, a, b, "kendall") == pytest.approx(by_hand, abs=1e-12)
+    assert COMPARISONS["kendall"].pairs(values, a, b) == pytest.approx(by_hand, abs=1e-12)
 
 
 def levenshtein(a: str, b: str) -> int:
@@ -355,11 +355,11 @@ def levenshtein(a: str, b: str) -> int:
 
 @given(st.lists(st.text("abé ", min_size=1, max_size=6), min_size=1, max_size=6))
 def test_edit_distance_is_its_definition(texts: list[str]) -> None:
-    matrix = distance_matrix(texts, "edit")
+    matrix = COMPARISONS["edit"].matrix(texts)
     a, b = (axis.ravel() for axis in np.indices(matrix.shape))
     by_hand = [levenshtein(x, y) / max(len(x), len(y)) for x in texts for y in texts]
     assert matrix.ravel() == pytest.approx(by_hand, abs=1e-12)
-    assert distance_pairs(texts, a, b, "edit") == pytest.approx(by_hand, abs=1e-12)
+    assert COMPARISONS["edit"].pairs(texts, a, b) == pytest.approx(by_hand, abs=1e-12)
 
 
 def _alpha(units: Table, d2: Callable[[Any, Any], float]) -> float | None:
@@ -418,7 +418,7 @@ def test_many_distinct_texts_are_estimated_with_their_error() -> None:
     pool = [text for row in many for text in row]
     code = {value: place for place, value in enumerate(values)}
     counts = np.bincount([code[text] for text in pool], minlength=len(values)).astype(float)
-    whole = float(counts @ distance_matrix(values, "edit") @ counts) / (len(pool) * (len(pool) - 1))
+    whole = float(counts @ COMPARISONS["edit"].matrix(values) @ counts) / (len(pool) * (len(pool) - 1))
     assert sampled.expected == pytest.approx(whole, rel=0.005)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from connector.agreement.alpha import krippendorff_alpha
+from connector.agreement.report import QuestionRatings, QuestionReport, assess
 from connector.annotations.collect import Collector, QuestionChoice, Table
 from connector.errors import SkippedTask
 from connector.tools.files import open_files
@@ -57,4 +58,29 @@ def test_counts(known: Any) -> None:
     per_task = {int(n): tasks for n, tasks in known["annotations_per_task"].items()}
     assert table.n_annotations == sum(n * tasks for n, tasks in per_task.items())
     assert not table.incomplete
-    assert [(one.question, one.kind) for one in table.not_measured] == [("label", "labels")]
+    assert not table.not_measured
+
+
+def characters(known: Any, by: str | None) -> QuestionReport:
+    """The report of the spans, blanks at their edges cut off unless asked otherwise."""
+    source = open_files([FILES[known["file"]]])
+    collector = Collector(source.schema, None, {"label": QuestionChoice(by=by)})
+    for unit in source.units:
+        assert not isinstance(unit, SkippedTask)
+        collector.add(unit)
+    found = collector.table().questions["label"]
+    question = QuestionRatings("label", "spans", found.ratings, distance=found.question.distance)
+    return assess(question, confidence=None).questions["label"]
+
+
+def test_alpha_by_character_of_the_labels(known: Any) -> None:
+    labels = {one.category: one.one_vs_rest for one in characters(known, "untrimmed").categories}
+    for label, expected in known["alpha_char_binary_latest"].items():
+        assert labels[label] == pytest.approx(expected, abs=1e-5)
+
+
+def test_blanks_at_the_edges_of_spans_are_disagreement_that_nobody_meant(known: Any) -> None:
+    as_marked, trimmed = (characters(known, by).alpha.value for by in ("untrimmed", None))
+    assert as_marked is not None
+    assert trimmed is not None
+    assert as_marked < trimmed

@@ -6,16 +6,17 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pytest
 
-from connector import Ratings, krippendorff_alpha
+from connector import Ratings, assess, krippendorff_alpha
 from connector.agreement.alpha import alpha_statistic, prepare
 from connector.agreement.diagnosis import category_findings
 from connector.agreement.gwet import brennan_prediger, conger_kappa, fleiss_kappa, gwet_ac1, gwet_ac2
 from connector.agreement.icc import NAMES as ICCS
 from connector.agreement.icc import intraclass
 from connector.agreement.intervals import Coefficient, jackknife_error
-from connector.agreement.kappa import cohen_kappa, percent_agreement, scott_pi, weighted_kappa
+from connector.agreement.kappa import cohen_kappa, pair_agreement, percent_agreement, scott_pi, weighted_kappa
 from connector.agreement.patterns import fold
 from connector.agreement.ratings import Level
 from tests.reference.support import convabuse, records, table
@@ -25,6 +26,13 @@ LEVELS = ("nominal", "ordinal", "interval", "ratio")
 
 def _icc(ratings: Ratings, name: str) -> Coefficient:
     return intraclass(ratings)[name]
+
+
+def _light(ratings: Ratings) -> Coefficient:
+    """Light (1971): the mean of Cohen's kappas, which the report gives pair by pair and never as one number."""
+    diagnosis = assess(ratings).questions["value"].diagnosis
+    assert diagnosis is not None
+    return Coefficient(float(np.mean([pair.kappa for pair in diagnosis.rater_pairs if pair.kappa is not None])))
 
 
 KNOWN: dict[str, Callable[[Ratings], Coefficient]] = {
@@ -46,14 +54,16 @@ KNOWN: dict[str, Callable[[Ratings], Coefficient]] = {
     "cohen_kappa": cohen_kappa,
     "cohen_kappa_linear": partial(weighted_kappa, weights="linear"),
     "cohen_kappa_quadratic": weighted_kappa,
+    "light_kappa": _light,
 }
 IN_TABLES = {"pct": "percent_agreement"}
+BY_THEMSELVES = {"Do", "De", "Ao", "Ae", "per_category"}
+"""What `tables.json` knows beside coefficients; tested below."""
 
 PUBLISHED = [
     pytest.param(record["data"], name, expected["value"], expected["tolerance"], id=f"{record['name']}-{name}")
     for record in records("reference.json")
     for name, expected in record["expected"].items()
-    if name in KNOWN
 ]
 
 
@@ -65,6 +75,85 @@ def test_published(data: list[list[Any]], name: str, expected: float | None, tol
         assert found.reason in ("no_variation", "no_pairable_units")
     else:
         assert found.value == pytest.approx(expected, abs=tolerance, rel=0)
+
+
+OTHERS = [
+    pytest.param(record, name, package, value, id=f"{record['name']}-{name}-{package}")
+    for record in records("reference.json")
+    for name, packages in record.get("others", {}).items()
+    for package, value in packages.items()
+]
+
+
+@pytest.mark.parametrize(("record", "name", "package", "theirs"), OTHERS)
+def test_right_where_a_package_is_not(record: dict[str, Any], name: str, package: str, theirs: float) -> None:
+    """Programs that give another value for a table, and by what rule where that is known."""
+    expected = record["expected"][name]
+    found = KNOWN[name](table(record["data"]))
+    assert found.value == pytest.approx(expected["value"], abs=expected["tolerance"], rel=0)
+    assert found.value != pytest.approx(theirs, abs=max(expected["tolerance"], 1e-4))
+    if package.startswith("R irr"):
+        # it divides a unit's pairs by m - 1 only where some rating is missing, so that n counts each rating m - 1 times
+        width = len(record["data"][0])
+        n = len(record["data"]) * width
+        by_their_rule = 1 - (1 - (found.value or 0)) * (n * (width - 1) - 1) / ((n - 1) * (width - 1))
+        assert by_their_rule == pytest.approx(theirs, abs=1e-9)
+    if package == "DKPro" and name == "percent_agreement":
+        # each unit weighs as much as it has ratings, where Gwet takes the mean of the units
+        patterns = fold(table(record["data"])).pairable
+        ratings = patterns.size * patterns.weights
+        pooled = float(pair_agreement(patterns) @ ratings) / float(ratings.sum())
+        assert pooled == pytest.approx(theirs, abs=1e-9)
+
+
+def test_nothing_that_the_tables_know_is_left_out() -> None:
+    known = {name for record in records("tables.json") for name in record["known"]}
+    assert known - BY_THEMSELVES <= {*KNOWN, *IN_TABLES}
+
+
+EXTRA = [
+    ("krippendorff2011_canonical", "fleiss_quadratic", 0.865, 6e-4),
+    ("krippendorff2011_canonical", "bp_quadratic", 0.902, 6e-4),
+    ("cohen1960_p37", "gwet_ac2_quadratic", 0.1831, 6e-5),
+]
+
+
+@pytest.mark.parametrize(("name", "coefficient", "value", "tolerance"), EXTRA)
+def test_further_values_of_a_table(name: str, coefficient: str, value: float, tolerance: float) -> None:
+    record = next(one for one in records("reference.json") if one["name"] == name)
+    listed = record["extra"].get("weighted_irrCAC_tests", {"gwet_ac2_quadratic": record["extra"].get("ac2_quadratic")})
+    assert listed[coefficient] == value
+    assert KNOWN[coefficient](table(record["data"])).value == pytest.approx(value, abs=tolerance)
+
+
+def test_cohen1960_p37_expected_agreement() -> None:
+    record = next(one for one in records("reference.json") if one["name"] == "cohen1960_p37")
+    assert cohen_kappa(table(record["data"])).expected == pytest.approx(
+        record["extra"]["expected_agreement_kappa"], abs=5e-3
+    )
+
+
+def test_fleiss1971_psychiatric_by_category() -> None:
+    """R's irr prints Fleiss' kappa of each category against the rest; ours is alpha of the same, a small step apart."""
+    record = next(one for one in records("reference.json") if one["name"] == "fleiss1971_psychiatric")
+    assert fleiss_kappa(table(record["data"])).expected == pytest.approx(record["extra"]["P_e"], abs=2e-4)
+    findings = category_findings(fold(table(record["data"])), [1, 2, 3, 4, 5])
+    for one in findings:
+        has = Ratings.from_wide([[cell == one.category for cell in row] for row in record["data"]])
+        printed = record["extra"]["per_category_fleiss_irr"][str(one.category)]
+        assert fleiss_kappa(has).value == pytest.approx(printed, abs=6e-4)
+        assert one.one_vs_rest == pytest.approx(krippendorff_alpha(has).value, abs=1e-12)
+
+
+def test_mieskes_2009_agreements_and_categories() -> None:
+    record = next(one for one in records("tables.json") if one["id"] == "mieskes-2009")
+    found = fleiss_kappa(table(record["data"]))
+    assert (found.observed, found.expected) == pytest.approx((record["known"]["Ao"], record["known"]["Ae"]), abs=6e-3)
+    by_category = {
+        name: fleiss_kappa(Ratings.from_wide([[cell == name for cell in row] for row in record["data"]])).value
+        for name in record["known"]["per_category"]
+    }
+    assert by_category == pytest.approx(record["known"]["per_category"], abs=6e-3)
 
 
 def _printed_precision(value: float) -> float:

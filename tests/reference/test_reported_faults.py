@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from connector import GateRule, QuestionRatings, Ratings, assess, decide, krippendorff_alpha
-from connector.agreement.distances import set_pairs
+from connector.agreement.distances import COMPARISONS
 from tests.reference.support import records, table
 
 FAULTS = {record["id"]: record for record in records("reported_faults.json")}
@@ -93,7 +93,7 @@ def test_st11_labels_are_compared_by_equality() -> None:
     ratings = Ratings.from_wide([[first, second]])
     assert len(ratings.codebook) == 2
     ones, twos = np.array([0]), np.array([1])
-    assert set_pairs(ratings.codebook.categories, ones, twos, "jaccard")[0] == 1.0
+    assert COMPARISONS["jaccard"].pairs(ratings.codebook.categories, ones, twos)[0] == 1.0
 
 
 def test_st12_a_negative_alpha_is_kept_and_no_go() -> None:

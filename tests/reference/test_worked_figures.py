@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from statsmodels.stats.inter_rater import fleiss_kappa as statsmodels_fleiss
 
-from connector import QuestionRatings, Ratings, assess
+from connector import QuestionRatings, Ratings, assess, krippendorff_alpha
 from connector.agreement.gwet import fleiss_kappa
 from connector.agreement.kappa import cohen_kappa, weighted_kappa
 from tests.reference.support import square
@@ -63,6 +64,30 @@ def test_five_point_ratings_of_400_items() -> None:
     report = assess(QuestionRatings("stars", "rating", ratings, level="ordinal")).questions["stars"]
     assert report.coefficients["weighted_kappa"].value == pytest.approx(0.8510, abs=5e-5)
     assert report.coefficients["weighted_kappa_linear"].value == pytest.approx(0.6747, abs=5e-5)
+
+
+def test_twenty_units_five_raters() -> None:
+    """Fleiss .757: the text's own table is not public; this one of its shape has its value, by statsmodels too."""
+    counts = [
+        *([5, 0, 0], [5, 0, 0], [5, 0, 0], [5, 0, 0], [4, 1, 0], [4, 1, 0], [3, 2, 0], [2, 0, 3], [0, 5, 0], [0, 5, 0]),
+        *([0, 5, 0], [0, 5, 0], [0, 5, 0], [0, 5, 0], [0, 3, 2], [0, 3, 2], [0, 0, 5], [0, 0, 5], [0, 0, 5], [0, 0, 5]),
+    ]
+    units = [[label for label, n in zip("abc", row, strict=True) for _ in range(n)] for row in counts]
+    found = fleiss_kappa(Ratings.from_wide(units))
+    assert found.value == pytest.approx(0.757, abs=5e-4)
+    assert found.reason is None
+    assert statsmodels_fleiss(np.array(counts)) == pytest.approx(0.757, abs=5e-4)
+
+
+def test_twelve_ragged_units() -> None:
+    """Alpha .7071 by coincidences: n 30, counts 13, 8 and 9, D 6, so 1 - 29 x 6 / 594 = 70 / 99; likewise not the
+    text's own table."""
+    units = ["aa", "bb", "bcb", "bbb", "a", "ccc", "baaa", "aa", "ccc", "cccc", "aa", "cb"]
+    found = krippendorff_alpha([[*unit, *[None] * (4 - len(unit))] for unit in units])
+    assert found.value == pytest.approx(0.7071, abs=5e-5)
+    assert found.value == pytest.approx(70 / 99, abs=1e-12)
+    ragged = fleiss_kappa(Ratings.from_wide([[*unit, *[None] * (4 - len(unit))] for unit in units]))
+    assert ragged.reason == "ragged", "Fleiss is never forced on it without a word"
 
 
 def test_several_figures_at_98_percent() -> None:

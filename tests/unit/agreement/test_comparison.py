@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from connector import Ratings, krippendorff_alpha, paired_difference
+from connector.agreement.comparison import COMPARABLE
 from connector.agreement.gwet import fleiss_kappa
 from connector.agreement.kappa import cohen_kappa
 
@@ -77,7 +78,7 @@ def test_units_are_matched_by_their_id() -> None:
     fewer = Ratings.from_wide(after[:100], unit_ids=units[:100])
     found = paired_difference(Ratings.from_wide(before, unit_ids=units), fewer)
     assert found.b == pytest.approx(krippendorff_alpha(after[:100]).value)
-    assert found.n_units == 120
+    assert (found.n_units, found.n_common) == (120, 100)
 
 
 def test_few_units_take_the_jackknife_with_students_t() -> None:
@@ -106,7 +107,7 @@ def test_it_errs_as_often_as_it_says() -> None:
 
 @pytest.mark.parametrize(
     "coefficient",
-    ["percent_agreement", "cohen_kappa", "scott_pi", "weighted_kappa", "fleiss_kappa", "brennan_prediger", "gwet_ac1"],
+    COMPARABLE[1:],
 )
 def test_every_coefficient_resamples_itself(coefficient: str) -> None:
     before, after = raters(1, 150, 0.6, 2), raters(2, 150, 0.95, 2)
@@ -148,6 +149,60 @@ def test_an_undefined_side_says_why(before: Table, reason: str) -> None:
     found = paired_difference(before, [["a", "b"], ["b", "b"]])
     assert (found.value, found.low, found.p, found.reason) == (None, None, None, reason)
     json.dumps(found.to_json(), allow_nan=False)
+
+
+def test_no_unit_in_common_is_no_pair() -> None:
+    table = raters(1, 120, 0.8)
+    other = Ratings.from_wide(table, unit_ids=[f"v{place}" for place in range(120)])
+    found = paired_difference(table, other)
+    assert (found.value, found.reason, found.n_units, found.n_common) == (None, "no_common_units", 240, 0)
+    assert found.a == found.b is not None
+
+
+def test_many_distinct_units_by_the_infinitesimal_jackknife_as_by_the_bootstrap(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    random = np.random.default_rng(2)
+    truth = random.normal(0, 1, (1_700, 1))
+    rough, fine = truth + random.normal(0, 1, (1_700, 3)), truth + random.normal(0, 0.9, (1_700, 3))
+    for coefficient in ("krippendorff_alpha", "percent_agreement"):
+        linear = paired_difference(rough, fine, "interval", coefficient=coefficient)
+        if coefficient == "percent_agreement":
+            assert (linear.value, linear.p) == (0.0, None)
+            continue
+        assert linear.method == "infinitesimal_jackknife"
+        monkeypatch.setattr("connector.agreement.comparison.MOST_CELLS", 10_000)
+        drawn = paired_difference(rough, fine, "interval")
+        assert drawn.method == "bootstrap"
+        assert linear.value == drawn.value
+        assert (linear.low, linear.high) == pytest.approx((drawn.low, drawn.high), abs=0.004)
+
+
+def test_without_a_rater() -> None:
+    table = raters(3, 200, 0.9)
+    table[:, 2] = np.random.default_rng(8).integers(0, 3, 200)
+    ratings = Ratings.from_wide(table, rater_ids=["ann", "bob", "cy"])
+    fewer = ratings.without(["cy"])
+    assert fewer.wide() == [[*row[:2], None] for row in ratings.wide()]
+    found = paired_difference(ratings, fewer)
+    assert found.b == pytest.approx(krippendorff_alpha(table[:, :2]).value)
+    assert found.low is not None
+    assert found.low > 0.2
+
+
+def test_declared_order_and_numbers_are_the_same_scale_on_both_sides() -> None:
+    """Weighted coefficients by the declared order, which a side may use in part only."""
+    order = ["low", "mid", "high"]
+    names = np.array(order)
+    before, after = raters(1, 150, 0.5, 2).astype(int), raters(2, 150, 0.95, 2).astype(int)
+    sides = [Ratings.from_wide(names[side].tolist(), categories=order) for side in (before, after)]
+    for coefficient in ("weighted_kappa", "weighted_kappa_linear", "gwet_ac2", "krippendorff_alpha"):
+        named = paired_difference(sides[0], sides[1], "ordinal", coefficient=coefficient)
+        numbered = paired_difference(before, after, "ordinal", coefficient=coefficient)
+        assert named.value == pytest.approx(numbered.value, abs=1e-12), coefficient
+        assert named.low == pytest.approx(numbered.low, abs=1e-12), coefficient
+    text = paired_difference(names[before].tolist(), names[after].tolist(), coefficient="gwet_ac2")
+    assert (text.value, text.reason) == (None, "wrong_level")
 
 
 def test_one_unit_and_unknown_names() -> None:

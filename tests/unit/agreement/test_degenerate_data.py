@@ -25,6 +25,7 @@ CASES: list[tuple[str, list[list[Any]], str]] = [
     ("only zeros", [[0, 0], [0, 0]], "no_variation"),
 ]
 LEVELS = [level.value for level in Level]
+MASKED: Any = np.ma.masked_array
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -177,3 +178,97 @@ def test_the_largest_numbers_give_numbers_or_reasons_in_every_part_of_the_report
     found = assess(QuestionRatings("q", "number", Ratings.from_wide(rows), level=level)).to_json()
     assert "NaN" not in json.dumps(found)
     assert "Infinity" not in json.dumps(found)
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (None, "not NoneType"),
+        (3, "not int"),
+        ("ab", "not str"),
+        ([1, 2], "row 0 is not a row of cells"),
+        (np.array([1, 2]), "two dimensions"),
+        (MASKED([1, 2]), "two dimensions"),
+        ([[1, 2], [1]], "row 1 has 1 cells"),
+        ([[1j, 1]], "not complex"),
+        ([[b"a", b"b"]], "not bytes"),
+        (np.array([["2020-01-01"]], dtype="datetime64[D]"), "not date"),
+        ([[10**400, 1]], "infinite"),
+        (np.array([[np.inf, 1.0], [1.0, 1.0]]), "infinite"),
+    ],
+)
+def test_what_is_no_table_is_refused_in_words(data: Any, said: str) -> None:
+    with pytest.raises(InvalidRatings, match=said):
+        krippendorff_alpha(data)
+    with pytest.raises(InvalidRatings, match=said):
+        Ratings.from_wide(data)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("dtype", [np.int8, np.int64, np.float32, object])
+def test_a_masked_cell_is_missing(dtype: Any, level: str) -> None:
+    cells = np.array([[1, 2, 2], [2, 2, 9], [3, 3, 3], [9, 1, 1]], dtype=dtype)
+    mask = np.array([[0, 0, 1], [0, 0, 1], [0, 0, 0], [1, 0, 0]], dtype=bool)
+    missing = [[1, 2, None], [2, 2, None], [3, 3, 3], [None, 1, 1]]
+    found = krippendorff_alpha(MASKED(cells, mask), level)
+    assert found.value == pytest.approx(krippendorff_alpha(missing, level).value, abs=1e-12)
+
+
+def test_pandas_tables_and_what_they_call_missing() -> None:
+    pandas = pytest.importorskip("pandas")
+    text = pandas.DataFrame({"ann": ["x", "y", pandas.NA, "x"], "bob": ["x", "y", "x", "y"]}, dtype="string")
+    expected = krippendorff_alpha([["x", "x"], ["y", "y"], [None, "x"], ["x", "y"]]).value
+    assert krippendorff_alpha(text).value == pytest.approx(expected)
+    numbers = pandas.DataFrame({"ann": pandas.array([1, 2, None, 1], dtype="Int64"), "bob": [1, 2, 1, 2]})
+    assert krippendorff_alpha(numbers).value == pytest.approx(expected)
+    long = Ratings.from_long([1, 1, 2], ["a", "b", "a"], [pandas.NA, pandas.NaT, "x"])
+    assert (long.n_missing, long.n_ratings) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [
+        (([0, 0], [0, 1], [-1, 0]), "values holds a negative"),
+        (([0.0, 0.0], [0, 1], [0, 0]), "units must hold integer codes"),
+        (([0, 0], [0, 1], [True, False]), "values must hold integer codes"),
+        (([[0, 0]], [0, 1], [0, 0]), "one dimension"),
+        (([0], [0, 1], [0, 0]), "differ in length"),
+        (([2**40, 2**40], [0, 1], [0, 1]), "units has code 1099511627776"),
+        (([0, 0], [0, 2**40], [0, 1]), "raters has code"),
+        (([0, 0], [0, 1], [2**40, 1]), "values has code"),
+        ((np.array([2**64 - 1], dtype=np.uint64), [0], [0]), "negative or vast"),
+    ],
+)
+def test_codes_that_are_none_are_refused_before_memory_is_asked_for(columns: Any, said: str) -> None:
+    with pytest.raises(InvalidRatings, match=said):
+        Ratings.from_codes(*columns)
+
+
+def test_ids_that_cannot_be_ids() -> None:
+    with pytest.raises(InvalidRatings, match="unit id must be text or a number"):
+        Ratings.from_long([["u1"]], ["r1"], ["x"])
+    for missing in (None, float("nan"), ""):
+        with pytest.raises(InvalidRatings, match="rater id is missing"):
+            Ratings.from_long(["u1"], [missing], ["x"])
+
+
+@pytest.mark.parametrize("given", ["table.csv", None, [[1, 2], [1, 1]], np.zeros((2, 2))])
+def test_a_report_of_something_else_says_what_it_needs(given: Any) -> None:
+    with pytest.raises(TypeError, match=r"Ratings\.from_wide"):
+        assess(given)
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.int32, np.uint32, np.int64, np.uint64])
+def test_codes_of_any_width_in_any_order_count_alike(dtype: Any) -> None:
+    """100 units of 120 raters: sums of codes, ratings and squares are far over what 8 bits hold."""
+    random = np.random.default_rng(4)
+    units = np.repeat(np.arange(100), 120)
+    raters, values = np.tile(np.arange(120), 100), random.integers(0, 100, 12_000)
+    order = random.permutation(12_000)
+    plain = krippendorff_alpha(Ratings.from_codes(units, raters, values))
+    found = krippendorff_alpha(Ratings.from_codes(*(one[order].astype(dtype) for one in (units, raters, values))))
+    assert found.value == pytest.approx(plain.value, abs=1e-12)
+    for level in ("ordinal", "interval", "ratio"):
+        small = Ratings.from_codes(*(one[order].astype(dtype) for one in (units, raters, values)))
+        wide_one = krippendorff_alpha(Ratings.from_codes(units, raters, values), level).value
+        assert krippendorff_alpha(small, level).value == pytest.approx(wide_one, abs=1e-12)

@@ -11,7 +11,20 @@ from connector import agreement
 
 MODULES = sorted(module.name for module in pkgutil.iter_modules(agreement.__path__))
 WITH_EXAMPLES = {
-    *("alpha", "comparison", "gate", "gwet", "icc", "kappa", "keys", "power", "quantiles", "raters", "ratings"),
+    *(
+        "alpha",
+        "comparison",
+        "dawid_skene",
+        "gate",
+        "gwet",
+        "icc",
+        "kappa",
+        "keys",
+        "power",
+        "quantiles",
+        "raters",
+        "ratings",
+    ),
     *("report", "scales"),
 }
 

@@ -135,4 +135,7 @@ def test_the_defaults_of_every_kind() -> None:
         "rating": ("ordinal", "ordinal"),
         "number": ("interval", "interval"),
         "date": ("interval", "interval"),
+        "text": ("nominal", "edit"),
+        "ranking": ("nominal", "kendall"),
+        "spans": ("nominal", "character"),
     }

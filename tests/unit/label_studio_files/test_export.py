@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import re
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,11 @@ import pytest
 from connector.annotations.collect import Collector
 from connector.annotations.model import Unit
 from connector.errors import DataNotTrusted, FixConfiguration, SkippedTask
+from connector.tools import json_files
 from connector.tools.files import open_files
-from connector.tools.label_studio import export
-from connector.tools.label_studio.export import read_array, read_export
-from tests.unit.label_studio_files.tasks import annotation, choose, task
+from connector.tools.json_files import read_array
+from connector.tools.label_studio.export import read_export
+from tests.unit.label_studio_files.tasks import CASES, annotation, choose, report, task
 
 EMPTY = b'{"id":1,"annotations":[]}'
 
@@ -37,13 +39,17 @@ def read(path: Path) -> list[Unit | SkippedTask]:
     return list(open_files([path]).units)
 
 
+def ids(path: Path) -> list[str]:
+    return [one.id for one in read(path) if isinstance(one, Unit)]
+
+
 @pytest.mark.parametrize("window", [1, 2, 7, 64, 1 << 20])
 @pytest.mark.parametrize("indent", [None, 2])
 def test_whatever_the_window_the_tasks_are_those_of_json_load(
     window: int, indent: int | None, write: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(export, "WINDOW", window)
-    monkeypatch.setattr(export, "SMALL_WINDOW", max(1, window // 2))
+    monkeypatch.setattr(json_files, "WINDOW", window)
+    monkeypatch.setattr(json_files, "SMALL_WINDOW", max(1, window // 2))
     content = [
         1.5e3,
         -12,
@@ -66,8 +72,8 @@ def test_a_byte_order_mark_blanks_and_an_empty_array(write: Any) -> None:
 
 
 def test_a_task_larger_than_the_window(write: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(export, "WINDOW", 100)
-    monkeypatch.setattr(export, "SMALL_WINDOW", 30)
+    monkeypatch.setattr(json_files, "WINDOW", 100)
+    monkeypatch.setattr(json_files, "SMALL_WINDOW", 30)
     units = read(write([task(1, annotation(1, 2, choose("a")), data={"text": "x" * 10_000}), task(2)]))
     assert [one.id for one in units if isinstance(one, Unit)] == ["1", "2"]
 
@@ -191,13 +197,9 @@ def test_a_lone_surrogate_can_be_written_again(write: Any) -> None:
 @pytest.mark.parametrize(
     ("content", "name", "message"),
     [
-        (b'{"id":1,"annotations":[]}', "e.json", "single task"),
-        (b'{\n "id": 1,\n "annotations": []\n}', "e.json", "single task"),
         (b'{\n "a": 1\n}', "e.json", "single JSON object"),
-        (b'[{"id":1,"annotator":1,"annotation_id":2,"sent":"pos"}]', "e.json", "JSON-MIN"),
-        (b"annotation_id,annotator,id,sent\n1,2,1,pos\n", "e.csv", "CSV export"),
-        (b'[{"id":"1","fields":{"text":"x"},"responses":{"q":[]}}]', "e.json", "Argilla"),
-        (b'{"id":"1","fields":{"text":"x"},"responses":{}}\n', "e.jsonl", "Argilla"),
+        (b'[{"id":1,"annotator":1,"annotation_id":2,"sent":"pos"}]', "e.json", "without the label config"),
+        (b"annotation_id,annotator,id,sent\n1,2,1,pos\n", "e.csv", "without the label config"),
         (b"[1,2]", "e.json", "something else than tasks"),
         (b'[{"a":1}]', "e.json", "unknown form"),
         (b"<html></html>", "e.json", "unknown form"),
@@ -223,7 +225,52 @@ def test_a_file_cut_or_broken_in_its_first_task_is_not_trusted(write: Any) -> No
             read(write(content))
 
 
-def test_a_missing_file_a_folder_and_no_file(tmp_path: Path) -> None:
+@pytest.mark.parametrize("indent", [None, 1])
+def test_a_file_may_hold_one_task_or_one_a_line(indent: int | None, write: Any) -> None:
+    one = json.dumps(task(7, annotation(1, 2, choose("a"))), indent=indent)
+    assert ids(write(one)) == ["7"]
+    if indent is None:
+        lines = write(f"{one}\n\n{json.dumps(task(8))}\n", "tasks.jsonl")
+        assert ids(lines) == ["7", "8"]
+
+
+def test_an_export_in_one_line_is_never_held_whole(write: Any) -> None:
+    path = write(json.dumps([{**task(n), "data": {"text": "x" * 100_000}} for n in range(200)]))
+    tracemalloc.start()
+    assert sum(1 for _ in read_export(path)) == 200
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < path.stat().st_size / 2
+
+
+def test_a_folder_is_all_the_files_in_it(tmp_path: Path) -> None:
+    for number in (2, 10, 1):
+        (tmp_path / str(number)).write_text(json.dumps(task(number)))
+    (tmp_path / ".hidden").write_text("no JSON")
+    (tmp_path / "inner").mkdir()
+    assert ids(tmp_path) == ["1", "2", "10"]
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+def test_annotations_that_hold_their_task_are_merged_into_it(indent: int | None, tmp_path: Path) -> None:
+    for rater in (2, 3):
+        body = {
+            **annotation(rater, rater, choose("a")),
+            "task": {"id": 5, "data": {"text": "x"}, "total_annotations": 2},
+        }
+        (tmp_path / str(rater)).write_text(json.dumps(body, indent=indent))
+    units = [unit for unit in read(tmp_path) if isinstance(unit, Unit)]
+    assert [(unit.id, [one.rater for one in unit.annotations]) for unit in units] == [("5", ["2"]), ("5", ["3"])]
+    source = open_files([tmp_path])
+    collector = Collector(source.schema)
+    for unit in source.units:
+        assert isinstance(unit, Unit)
+        collector.add(unit)
+    table = collector.table()
+    assert (table.unit_ids, table.questions["sent"].ratings.n_ratings, table.incomplete) == (["5"], 2, [])
+
+
+def test_a_missing_file_an_empty_folder_and_no_file(tmp_path: Path) -> None:
     for paths in ([tmp_path / "none.json"], [tmp_path], []):
         with pytest.raises(FixConfiguration):
             open_files(paths)
@@ -231,7 +278,7 @@ def test_a_missing_file_a_folder_and_no_file(tmp_path: Path) -> None:
 
 def test_an_export_and_a_table_are_not_one_source(write: Any) -> None:
     paths = [write([task(1)]), write("unit,rater,value\n", "t.csv")]
-    with pytest.raises(FixConfiguration, match="two sources"):
+    with pytest.raises(FixConfiguration, match="not one source"):
         open_files(paths)
     with pytest.raises(FixConfiguration, match="long table"):
         open_files(paths[:1], columns={"unit": "id"})
@@ -285,21 +332,69 @@ def test_parsing_many_at_once_gives_what_parsing_one_by_one_gives(
     tasks[17] = {"last": 5, "id": 17}
     path = write(tasks)
     path.write_text(json.dumps(tasks, ensure_ascii=False, **layout), encoding="utf-8")
-    monkeypatch.setattr(export, "SMALL_WINDOW", small)
-    assert list(export.read_array(path)) == tasks
+    monkeypatch.setattr(json_files, "SMALL_WINDOW", small)
+    assert list(read_array(path)) == tasks
 
 
 def test_a_fault_behind_many_good_tasks_is_still_named_by_its_byte(write: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(export, "SMALL_WINDOW", 64)
+    monkeypatch.setattr(json_files, "SMALL_WINDOW", 64)
     path = write([])
     good = ",".join(json.dumps({"id": n, "last": 1}) for n in range(50))
     for bad, says in (('[%s,{"id":1,"last":oops}]', "not valid JSON"), ("[%s,{", "ends too early")):
         path.write_text(bad % good, encoding="utf-8")
         with pytest.raises(DataNotTrusted, match=says) as caught:
-            list(export.read_array(path))
+            list(read_array(path))
         at = re.search(r"byte ([\d,]+)", str(caught.value))
         assert at is not None
         assert len(good) < int(at[1].replace(",", "")) <= len(good) + 30
     path.write_bytes(b"[" + good.encode() + b',{"id":"\xff","last":1}]')
     with pytest.raises(DataNotTrusted, match="not UTF-8"):
-        list(export.read_array(path))
+        list(read_array(path))
+
+
+def test_ls_03_files_that_hold_ever_more_of_a_task_count_each_annotation_once(tmp_path: Path) -> None:
+    files, expected = report("LS-03")
+    for name, content in files.items():
+        (tmp_path / name).write_text(json.dumps(content, indent=1))
+    source = open_files([tmp_path])
+    collector = Collector(source.schema)
+    for unit in source.units:
+        assert isinstance(unit, Unit)
+        collector.add(unit)
+    table = collector.table()
+    assert len(table.unit_ids) == expected["units"]
+    assert table.questions["sent"].ratings.n_ratings == expected["ratings"]
+
+
+@pytest.mark.parametrize("layout", [{}, {"indent": 2}])
+def test_ls_03_annotations_that_hold_their_task_one_a_file(layout: dict[str, Any], tmp_path: Path) -> None:
+    """As a target storage keeps them by default; without an id the `unique_id` tells copies apart."""
+    of_task = {key: content for key, content in task(1).items() if key != "annotations"}
+    for name, one in (
+        ("11", {**annotation(11, 2, choose("a")), "task": of_task}),
+        ("12", {**annotation(12, 3, choose("b")), "task": of_task, "id": None, "unique_id": "u-12"}),
+        ("12 again", {**annotation(12, 3, choose("b")), "task": of_task, "id": None, "unique_id": "u-12", "x": 1}),
+    ):
+        (tmp_path / name).write_text(json.dumps(one, **layout), encoding="utf-8")
+    units = [unit for unit in read(tmp_path) if isinstance(unit, Unit)]
+    assert [unit.id for unit in units] == ["1", "1", "1"]
+    assert [unit.annotations[0].id for unit in units] == ["11", "u-12", "u-12"]
+    assert units[0].data == {"text": "x"}
+
+
+def test_completions_that_were_put_together_are_taken_apart() -> None:
+    first, second = (unit for unit in read(CASES / "evalme_old_format.json") if isinstance(unit, Unit))
+    assert (first.id, [one.rater for one in first.annotations]) == ("6057960", ["103"] * 3)
+    assert [one.result[0]["value"]["choices"] for one in first.annotations] == [
+        ["Neutral"],
+        ["Evil"],
+        ["Evil", "Neutral"],
+    ]
+    assert (second.id, second.annotations) == ("6057964", [])
+
+
+def test_a_group_of_completions_that_does_not_fit_together_is_malformed(write: Any) -> None:
+    group = {"aggregated": True, "aggregated_ids": [1, 2], "aggregated_completed_by": [3], "result": [[], []]}
+    (skipped,) = read(write([{"id": 7, "completions": [group]}]))
+    assert isinstance(skipped, SkippedTask)
+    assert skipped.unit == "7"

@@ -45,6 +45,8 @@ def question(control: str, name: str = "q") -> Question:
         ('<Rating name="q" toName="text"/>', "rating", (1.0, 2.0, 3.0, 4.0, 5.0)),
         ('<Number name="q" toName="text"/>', "number", None),
         ('<DateTime name="q" toName="text"/>', "date", None),
+        ('<TextArea name="q" toName="text"/>', "text", None),
+        ('<Ranker name="q" toName="text"/>', "ranking", None),
         ('<Pairwise name="q" toName="text,text"/>', "pairwise", ("left", "right")),
     ],
 )
@@ -71,13 +73,11 @@ def test_bounds_of_scalars(control: str, bounds: Any) -> None:
 @pytest.mark.parametrize(
     ("control", "name", "kind", "reason"),
     [
-        ('<Labels name="q" toName="text"><Label value="PER"/></Labels>', "q", "labels", "not compared yet"),
-        ('<TextArea name="q" toName="text"/>', "q", "textarea", "not compared yet"),
         (f'<Choices name="q" toName="text" perRegion="true">{YES_NO}</Choices>', "q", "choices", "one region"),
         (f'<Choices name="q" toName="text" perItem="true">{YES_NO}</Choices>', "q", "choices", "one region"),
         ('<Rating name="q" toName="text" perRegion="true"/>', "q", "rating", "one region"),
         (
-            f'<Repeater on="$x" indexFlag="{{{{idx}}}}">{REPEATED}</Repeater>',
+            f'<Repeater on="$x"><View visibleWhen="choice-selected">{REPEATED}</View></Repeater>',
             "c_{{idx}}",
             "choices",
             "Repeater",
@@ -91,12 +91,6 @@ def test_what_is_not_measured_is_listed_with_its_kind_and_reason(
     assert [(one.question, one.kind) for one in table.not_measured] == [(name, kind)]
     assert reason in table.not_measured[0].reason
     assert not table.questions
-
-
-def test_results_of_a_repeater_are_known_as_such() -> None:
-    config = f'<View>{TEXT}<Repeater on="$x">{REPEATED}</Repeater></View>'
-    table = table_of([task(1, annotation(1, 2, choose("Yes", name="c_12")))], config)
-    assert {one.question: one.reason for one in table.not_measured}["c_12"].startswith("a Repeater")
 
 
 def test_a_category_that_nobody_used_is_declared_all_the_same() -> None:
