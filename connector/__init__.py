@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from connector.agreement.alpha import krippendorff_alpha
-    from connector.agreement.comparison import Difference, paired_difference
+    from connector.agreement.comparison import Compared, Difference, paired_difference
     from connector.agreement.consensus import UnitResult, UnitResults
     from connector.agreement.dawid_skene import DawidSkene, dawid_skene
     from connector.agreement.gate import GateDecision, GateRule, Obstacle, QuestionDecision, decide
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from connector.agreement.icc import intraclass
     from connector.agreement.intervals import Coefficient, Interval
     from connector.agreement.kappa import cohen_kappa, scott_pi, weighted_kappa
-    from connector.agreement.power import bloch_kraemer_units, units_for_half_width
+    from connector.agreement.power import Power, bloch_kraemer_units, units_for_half_width
     from connector.agreement.ratings import InvalidRatings, Level, Ratings
     from connector.agreement.report import AgreementReport, QuestionRatings, QuestionReport, assess
     from connector.agreement.scales import Band, read
@@ -36,6 +36,7 @@ _HOME = {
     "AgreementReport": "report",
     "Band": "scales",
     "Coefficient": "intervals",
+    "Compared": "comparison",
     "DawidSkene": "dawid_skene",
     "Difference": "comparison",
     "GateDecision": "gate",
@@ -44,6 +45,7 @@ _HOME = {
     "InvalidRatings": "ratings",
     "Level": "ratings",
     "Obstacle": "gate",
+    "Power": "power",
     "QuestionDecision": "gate",
     "QuestionRatings": "report",
     "QuestionReport": "report",
@@ -73,6 +75,7 @@ __all__ = [
     "AgreementReport",
     "Band",
     "Coefficient",
+    "Compared",
     "DawidSkene",
     "Difference",
     "GateDecision",
@@ -81,6 +84,7 @@ __all__ = [
     "InvalidRatings",
     "Level",
     "Obstacle",
+    "Power",
     "QuestionDecision",
     "QuestionRatings",
     "QuestionReport",

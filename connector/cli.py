@@ -10,30 +10,36 @@ import os
 import sys
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 
 import typer
 
-from connector.errors import ConnectorError, FixConfiguration
+from connector.errors import ConnectorError, FixConfiguration, SkippedTask
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
+    from connector.agreement.gate import Obstacle
     from connector.agreement.report import AgreementReport
     from connector.annotations.collect import Table
+    from connector.annotations.model import Unit
     from connector.config import QuestionSettings, Settings
     from connector.output.view import Context
-    from connector.tools.base import Finding, Tool
+    from connector.store import Store
+    from connector.tools.base import Finding
     from connector.workflow.batch import Batch
+    from connector.workflow.joining import Joined
     from connector.workflow.measure import Measured
     from connector.workflow.removal import Removal
     from connector.workflow.setup import Prompt
+    from connector.workflow.sources import FileSource, Source
     from connector.workflow.sync import Synced, Watch
 
 app = typer.Typer(
     name="connector",
-    help="Agreement between raters for Label Studio: pull, measure, push back, gate.",
+    help="Agreement between raters for Label Studio and Argilla: pull, measure, push back, gate.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
@@ -67,11 +73,13 @@ OptionalConfig = Annotated[
         "-c", "--config", help="The configuration file, in place of SOURCE; config.yaml where neither is given."
     ),
 ]
-Sources = Annotated[
-    list[Path],
-    typer.Argument(metavar="SOURCE", help="Label Studio JSON exports, or long tables (csv, jsonl, parquet)."),
+OptionalSources = Annotated[
+    list[Path] | None,
+    typer.Argument(
+        metavar="SOURCE",
+        help="Label Studio JSON exports, Argilla exports (json, jsonl), or long tables (csv, jsonl, parquet).",
+    ),
 ]
-OptionalSources = Annotated[list[Path] | None, typer.Argument(metavar="SOURCE", help="As for agreement.")]
 LabelConfig = Annotated[
     Path | None, typer.Option("--label-config", help="The label config (XML) of the export's project.")
 ]
@@ -84,9 +92,13 @@ Columns = Annotated[
 MissingValues = Annotated[
     list[str] | None, typer.Option("--missing", help="A value of a long table that means missing; may be repeated.")
 ]
+AssumeSubmitted = Annotated[
+    bool,
+    typer.Option("--assume-submitted", help="Of an Argilla export without statuses: every answer was submitted."),
+]
 ScaleName = Annotated[
     str | None,
-    typer.Option("--scale", help="Name each value by landis_koch, fleiss, daily or krippendorff (not in json, csv)."),
+    typer.Option("--scale", help="Name each value by landis_koch, fleiss, daily or krippendorff (not in csv)."),
 ]
 FormatName = Annotated[Format, typer.Option("--format", help="How to write the report.")]
 Output = Annotated[Path | None, typer.Option("-o", "--output", help="Write here instead of standard output.")]
@@ -98,7 +110,8 @@ DryRun = Annotated[
 @app.command(epilog="Example: connector demo -o demo   or   connector demo --live label-studio")
 def demo(
     live: Annotated[
-        Literal["label-studio"] | None, typer.Option("--live", help="Start a real server, fill it, sync it.")
+        Literal["label-studio", "argilla"] | None,
+        typer.Option("--live", help="Start a real server, fill it, sync it."),
     ] = None,
     output: Annotated[
         Path, typer.Option("-o", "--output", metavar="DIR", help="Where the page and the table go.")
@@ -106,9 +119,7 @@ def demo(
 ) -> None:
     """Measure real data that ship with the package; no server needed."""
     if live is not None:
-        from connector.demo.live import run_live
-
-        run_live(_demo_sync)
+        _demo_live(live)
         return
     _demo_offline(output)
 
@@ -116,19 +127,22 @@ def demo(
 @app.command(epilog="Example: connector init --project 1 --url http://localhost:8080")
 def init(
     config: Config = Path("config.yaml"),
-    tool: Annotated[str | None, typer.Option(help="label_studio.")] = None,
+    tool: Annotated[str | None, typer.Option(help="label_studio or argilla.")] = None,
     url: Annotated[str | None, typer.Option(help="Where the tool's start page opens.")] = None,
-    project: Annotated[str | None, typer.Option(help="The project's number.")] = None,
+    project: Annotated[str | None, typer.Option(help="The project's number; Argilla: workspace/dataset.")] = None,
     expected: Annotated[int | None, typer.Option(help="Ratings every unit should have.")] = None,
     threshold: Annotated[float | None, typer.Option(help="What a pilot batch must reach.")] = None,
     review: Annotated[
         bool | None, typer.Option("--review/--no-review", help="Make review tasks for conflicts.")
     ] = None,
-    review_project: Annotated[str | None, typer.Option(help="The review project's id or title.")] = None,
+    review_project: Annotated[
+        str | None, typer.Option(help="The review project's id or title; Argilla: workspace.")
+    ] = None,
     store: Annotated[str | None, typer.Option(help="The store's file, beside the configuration.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
 ) -> None:
     """Write a commented configuration, after asking or from flags. No token is written into it."""
+    from connector.config import NATIVE_NAMES
     from connector.workflow.setup import ask, write_config
 
     if config.exists() and not force:
@@ -144,8 +158,9 @@ def init(
         "store": store,
     }
     path = write_config(ask(_prompt(alone=project is not None), given), config, force=force)
-    unset = [name for name in ("LABEL_STUDIO_URL", "LABEL_STUDIO_API_KEY") if f"${{{name}}}" in path.read_text("utf-8")]
-    unset = [name for name in unset if not os.environ.get(name)]
+    text = path.read_text("utf-8")
+    variables = [name for names in NATIVE_NAMES.values() for name in names.values()]
+    unset = [name for name in variables if f"${{{name}}}" in text and not os.environ.get(name)]
     first = f"set {' and '.join(unset)}, then: " if unset else ""
     _print(f"Written: {path}\nNext: {first}connector check -c {path}")
 
@@ -156,8 +171,8 @@ def check(config: Config = Path("config.yaml")) -> None:
     from connector.workflow.check import check as run
 
     settings = _load(config)
-    with _watch("Reading", "") as watch, _connected(settings) as tool:
-        checked = run(tool, settings, watch.pulling)
+    with _watch("Reading", "") as watch, _connected(settings) as sources:
+        checked = run(sources, settings, watch.pulling)
     for finding in checked.findings:
         _print_finding(finding)
     if checked.errors:
@@ -178,10 +193,10 @@ def sync(
     settings = _load(config)
     with (
         _watch("Pulling", "Writing") as watch,
-        _connected(settings) as tool,
+        _connected(settings, writing=True) as sources,
         Store(settings.store_path, keep=not dry_run) as store,
     ):
-        done = run(tool, store, settings, dry_run=dry_run, full=full, watch=watch)
+        done = run(sources, store, settings, dry_run=dry_run, full=full, watch=watch)
     for line in _synced_lines(done, config):
         _print(line)
 
@@ -204,11 +219,11 @@ def remove(
     settings = _load(config)
     with (
         _watch("Reading", "Removing") as watch,
-        _connected(settings) as tool,
+        _connected(settings, writing=True) as sources,
         Store(settings.store_path, keep=not dry_run) as store,
     ):
         removed = run(
-            tool,
+            sources,
             store,
             settings.push.prefix,
             review=review,
@@ -220,16 +235,49 @@ def remove(
         _print(line)
 
 
-@app.command(epilog="Example: connector agreement export.json --format html -o report.html")
+@app.command(
+    epilog="Example: connector agreement export.json --format html -o report.html   or, before there are ratings,   "
+    "connector agreement --plan 0.05"
+)
 def agreement(
-    sources: Sources,
+    sources: OptionalSources = None,
     label_config: LabelConfig = None,
     question: QuestionNames = None,
     level: LevelName = None,
     distance: DistanceName = None,
     columns: Columns = None,
     missing: MissingValues = None,
+    assume_submitted: AssumeSubmitted = False,
     scale: ScaleName = None,
+    threshold: Annotated[float | None, typer.Option(help="The line to hold alpha against.  [default: 0.70]")] = None,
+    against: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="SOURCE", help="How much higher this one's agreement is, over the same units."),
+    ] = None,
+    unit_key: Annotated[
+        str | None, typer.Option(metavar="FIELD", help="Units are named by this field of their data, not by id.")
+    ] = None,
+    without: Annotated[
+        list[str] | None,
+        typer.Option(metavar="RATER", help="How much higher agreement is without this rater; may be repeated."),
+    ] = None,
+    compare: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COEFFICIENT",
+            help="How much higher this one is than alpha; with --against or --without: by this one instead of alpha.",
+        ),
+    ] = None,
+    half_width: Annotated[
+        float | None,
+        typer.Option(help="Say how many units would give an interval this wide to either side.  [default: 0.05]"),
+    ] = None,
+    plan: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE", help="Without SOURCE: units to plan for where the rarest category has this share."
+        ),
+    ] = None,
     format: FormatName = "text",  # noqa: A002 - the option's name
     output: Output = None,
 ) -> None:
@@ -238,31 +286,64 @@ def agreement(
 
     from connector.workflow.measure import distrust, report_on
 
+    settings = _with_rule(_defaults(), {"threshold": threshold})
+    if plan is not None:
+        _write(_planned(plan, settings.gate.threshold, format, alone=not sources), output)
+        return
+    if not sources:
+        raise FixConfiguration("agreement needs SOURCE.", "For example: connector agreement export.json")
     scale = _scale(scale)
-    settings, default = _question_settings(_defaults(), question, level, distance)
-    found, context = _read_sources(sources, settings, default, label_config, columns, missing)
+    settings, default = _question_settings(settings, question, level, distance)
+    reading = Reading(label_config, columns, missing or [], assume_submitted=assume_submitted, unit_key=unit_key)
+    found, context, _ = _read_sources(sources, settings, default, reading)
     context = replace(context, scale=scale)
-    _write(_render(format, report_on(found, settings, questions=question or []), context), output, sources)
+    report = report_on(found, settings, questions=question or [], half_width=half_width)
+    if against or without or compare is not None:
+        other = None
+        if against:
+            second, _, _ = _read_sources(against, settings, default, reading)
+            other = report_on(second, settings, confidence=None, questions=question or [])
+        report = _with_differences(report, (sources, against or []), other, without or [], compare)
+    _write(_render(format, report, context), output, [*sources, *(against or ())])
     distrust(found)
 
 
-@app.command(epilog="Example: connector table export.json -o table.csv")
+@app.command(epilog="Example: connector table export.json -o table.csv   or   connector table -c config.yaml")
 def table(
-    sources: Sources,
+    sources: OptionalSources = None,
+    config: Annotated[
+        Path | None,
+        typer.Option("-c", "--config", help="The configuration file, in place of SOURCE: what the last sync stored."),
+    ] = None,
     label_config: LabelConfig = None,
     question: QuestionNames = None,
     level: LevelName = None,
     distance: DistanceName = None,
     columns: Columns = None,
     missing: MissingValues = None,
+    assume_submitted: AssumeSubmitted = False,
     output: Output = None,
 ) -> None:
     """Write the unit-by-rater table itself, as CSV."""
     from connector.workflow.measure import distrust, report_on
+    from connector.workflow.reporting import stored_table
 
+    if bool(sources) == (config is not None):
+        raise FixConfiguration("table needs either SOURCE... or -c CONFIG.", "For example: connector table export.json")
+    if config is not None:
+        _refuse_with_config(
+            columns=columns, missing=missing, label_config=label_config, assume_submitted=assume_submitted
+        )
+        settings, _ = _question_settings(_load(config), question, level, distance, named_only=True)
+        with _stored(settings, config) as (configured, store):
+            stored, joined = stored_table(configured, store, settings)
+        _write(_table(report_on(stored, settings, confidence=None, questions=question or [])), output)
+        distrust(stored, joined)
+        return
     settings, default = _question_settings(_defaults(), question, level, distance)
-    found, _ = _read_sources(sources, settings, default, label_config, columns, missing)
-    _write(_table(report_on(found, settings, confidence=None, questions=question or [])), output, sources)
+    reading = Reading(label_config, columns, missing or [], assume_submitted=assume_submitted)
+    found, _, _ = _read_sources(sources or [], settings, default, reading)
+    _write(_table(report_on(found, settings, confidence=None, questions=question or [])), output, sources or ())
     distrust(found)
 
 
@@ -276,7 +357,7 @@ def gate(
     size: Annotated[int | None, typer.Option(help="The fewest units the batch must hold.  [default: 500]")] = None,
     first: Annotated[int | None, typer.Option(metavar="N", help="The batch: the first N units by id.")] = None,
     batch: Annotated[
-        str | None, typer.Option(metavar="IDS", help="The batch: ids and ranges, 1-200,305, or @FILE.")
+        str | None, typer.Option(metavar="IDS", help="The batch: ids (or keys) and ranges, 1-200,305, or @FILE.")
     ] = None,
     where: Annotated[
         str | None, typer.Option(metavar="FIELD=VALUE", help="The batch: units with this value in their data.")
@@ -289,6 +370,7 @@ def gate(
     distance: DistanceName = None,
     columns: Columns = None,
     missing: MissingValues = None,
+    assume_submitted: AssumeSubmitted = False,
     format: FormatName = "text",  # noqa: A002 - the option's name
     output: Output = None,
 ) -> int:
@@ -310,14 +392,17 @@ def gate(
         "coefficient": coefficient,
     }
     if config is not None:
-        _refuse_with_config(columns=columns, missing=missing, label_config=label_config)
+        _refuse_with_config(
+            columns=columns, missing=missing, label_config=label_config, assume_submitted=assume_submitted
+        )
         settings, _ = _question_settings(_with_rule(_load(config), rules), question, level, distance, named_only=True)
         measured, context = _gate_live(settings, chosen, question or [])
     else:
         settings, default = _question_settings(_with_rule(_defaults(), rules), question, level, distance)
-        found, context = _read_sources(sources or [], settings, default, label_config, columns, missing, chosen)
-        measured = measure(found, settings, batch=chosen.named, questions=question or [])
-    _write(_render(format, measured.report, context, verdict_only=True), output, sources or ())
+        reading = Reading(label_config, columns, missing or [], assume_submitted=assume_submitted)
+        found, context, lacking = _read_sources(sources or [], settings, default, reading, chosen)
+        measured = measure(found, settings, batch=chosen.named, questions=question or [], obstacles=lacking)
+    _write(_render(format, measured.report, context), output, sources or ())
     return {"GO": 0, "NO-GO": 1}.get(measured.decision.verdict, 3)
 
 
@@ -340,10 +425,10 @@ def review(
     keep = action == "create" and not dry_run
     with (
         _watch("Pulling", "Writing") as watch,
-        _connected(settings) as tool,
+        _connected(settings, writing=True) as sources,
         Store(settings.store_path, keep=keep) as store,
     ):
-        status = run(tool, store, settings, create=keep, watch=watch)
+        status = run(sources, store, settings, create=keep, watch=watch)
     for line in status.lines():
         _print(line)
 
@@ -356,17 +441,14 @@ def report(
     output: Output = None,
 ) -> None:
     """The report of what the store holds, without the network; with --scale, without the gate's verdict."""
-    from connector.store import Store
     from connector.workflow.reporting import report as run
 
     scale = _scale(scale)
     settings = _load(config)
-    if not settings.store_path.exists():
-        raise FixConfiguration(f"There is no store at {settings.store_path} yet.", f"Run: connector sync -c {config}")
-    with _connected(settings) as tool, Store(settings.store_path, keep=False, alone=False) as store:
-        project, measured = run(tool, store, settings)
-    found, context = measured.report, _live_context(measured, project.title, project.link)
-    if scale is not None and format not in ("json", "csv"):
+    with _stored(settings, config) as (sources, store):
+        measured = run(sources, store, settings)
+    found, context = measured.report, _live_context(measured)
+    if scale is not None and format != "csv":
         found, context = _read_by(scale, found, context, settings.gate.threshold)
     _write(_render(format, found, context), output)
 
@@ -476,11 +558,11 @@ def _question_settings(
     named_only: bool = False,
 ) -> tuple[Settings, QuestionSettings | None]:
     """The flags --level and --distance over the settings: for the questions named, else for every one."""
-    from connector.annotations.kinds import LEVELS, SET_DISTANCES
+    from connector.annotations.kinds import LEVELS, known_distances
 
     given = {
         name: _one_of(f"--{name}", value, known)
-        for name, value, known in (("level", level, LEVELS), ("distance", distance, SET_DISTANCES))
+        for name, value, known in (("level", level, LEVELS), ("distance", distance, known_distances()))
         if value is not None
     }
     if not given:
@@ -550,29 +632,92 @@ def _columns(text: str | None) -> dict[str, str] | None:
     return roles
 
 
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How SOURCE is to be read, as the command line says."""
+
+    label_config: Path | None = None
+    columns: str | None = None
+    missing: Sequence[str] = ()
+    assume_submitted: bool = False
+    unit_key: str | None = None
+
+
 def _read_sources(
     sources: list[Path],
     settings: Settings,
     default: QuestionSettings | None,
-    label_config: Path | None = None,
-    columns: str | None = None,
-    missing: list[str] | None = None,
+    reading: Reading,
     batch: Batch | None = None,
-) -> tuple[Table, Context]:
-    """The table of the files, and what a report should say of them."""
+) -> tuple[Table, Context, list[Obstacle]]:
+    """The table of the files, what a report should say of them, and what keeps a gate from deciding on them."""
+    from connector.agreement.gate import Obstacle
     from connector.output.view import context_of
     from connector.tools.files import open_files
     from connector.workflow.batch import Restricted
+    from connector.workflow.comparing import keyed
     from connector.workflow.measure import collect
 
-    xml = None if label_config is None else _read_text(label_config)
-    files = open_files(sources, label_config=xml, columns=_columns(columns), missing=missing or ())
-    chosen = None if batch is None else Restricted(files.units, batch)
-    found = collect(files.units if chosen is None else chosen, files.schema, settings, default=default)
+    files = open_files(
+        sources,
+        label_config=None if reading.label_config is None else _read_text(reading.label_config),
+        columns=_columns(reading.columns),
+        missing=reading.missing,
+        assume_submitted=reading.assume_submitted,
+    )
     names = [source.name for source in sources]
+    units: Iterable[Unit | SkippedTask] = files.units
+    if reading.unit_key is not None:
+        units = keyed(units, reading.unit_key, names[0])
+    chosen = None if batch is None else Restricted(units, batch)
+    found = collect(units if chosen is None else chosen, files.schema, settings, default=default)
     title = f"Agreement in {', '.join(names)}"
-    notes = [] if chosen is None else _outside_note(chosen.outside)
-    return found, context_of(found, title=title, sources=names, threshold=settings.gate.threshold, notes=notes)
+    lacking = files.incomplete()
+    notes = [*files.notes(), *([lacking] if lacking else []), *(_outside_note(chosen.outside) if chosen else [])]
+    context = context_of(found, title=title, sources=names, threshold=settings.gate.threshold, notes=notes)
+    return found, context, [Obstacle("incomplete", lacking)] if lacking else []
+
+
+def _with_differences(
+    report: AgreementReport,
+    sources: tuple[Sequence[Path], Sequence[Path]],
+    other: AgreementReport | None,
+    raters: list[str],
+    coefficient: str | None,
+) -> AgreementReport:
+    """The report with the difference that was asked for: from `other`, without raters, or between coefficients."""
+    from connector.agreement.comparison import ALPHA, COMPARABLE
+    from connector.workflow import comparing
+
+    chosen = ALPHA if coefficient is None else _one_of("--compare", coefficient, COMPARABLE)
+    if other is not None and raters:
+        raise FixConfiguration("--against and --without are two questions.", "Ask one at a time.")
+    if other is not None:
+        names = (", ".join(one.name for one in sources[0]), ", ".join(one.name for one in sources[1]))
+        return comparing.against(report, other, names, chosen)
+    if raters:
+        return comparing.without(report, raters, chosen)
+    if chosen == ALPHA:
+        raise FixConfiguration(
+            "--compare needs another coefficient than alpha.", f"There are: {', '.join(COMPARABLE)}."
+        )
+    return comparing.between(report, ALPHA, chosen)
+
+
+def _planned(rarest: float, alpha: float, form: Format, *, alone: bool) -> str:
+    """How many units to plan for, before there are ratings."""
+    from connector.agreement.power import bloch_kraemer_units
+    from connector.output.plan import render_json, render_text
+
+    if not alone:
+        raise FixConfiguration("--plan is for the time before there are ratings.", "Leave SOURCE or --plan out.")
+    if form not in ("text", "json"):
+        raise FixConfiguration(f"A plan is not written as {form}.", "Use --format text or json.")
+    try:
+        units = bloch_kraemer_units(alpha, rarest)
+    except ValueError as error:
+        raise FixConfiguration(f"--plan {rarest:g} with --threshold {alpha:g}: {error}.") from None
+    return (render_text if form == "text" else render_json)(units, alpha, rarest)
 
 
 def _outside_note(units: Sequence[str]) -> list[str]:
@@ -594,22 +739,34 @@ def _gate_live(settings: Settings, batch: Batch, questions: list[str]) -> tuple[
     from connector.store import Store
     from connector.workflow.gating import gate as run
 
-    with _watch("Pulling", "") as watch, _connected(settings) as tool, Store(settings.store_path) as store:
-        gated = run(tool, store, settings, batch, watch, questions=questions)
-    notes = _outside_note(gated.outside)
-    return gated.measured, _live_context(gated.measured, gated.project.title, gated.project.link, notes)
+    with _watch("Pulling", "") as watch, _connected(settings) as sources, Store(settings.store_path) as store:
+        gated = run(sources, store, settings, batch, watch, questions=questions)
+    return gated.measured, _live_context(gated.measured, _outside_note(gated.outside))
 
 
-def _render(form: Format, report: AgreementReport, context: Context, *, verdict_only: bool = False) -> str:
+@contextlib.contextmanager
+def _stored(settings: Settings, config: Path) -> Iterator[tuple[list[Source], Store]]:
+    """The configured sources and the store as it is, for what needs no network."""
+    from connector.store import Store
+    from connector.workflow.sources import live
+
+    with _connected(settings) as sources:
+        if live(sources) and not settings.store_path.exists():
+            raise FixConfiguration(
+                f"There is no store at {settings.store_path} yet.", f"Run: connector sync -c {config}"
+            )
+        with Store(settings.store_path, keep=False, alone=False) as store:
+            yield sources, store
+
+
+def _render(form: Format, report: AgreementReport, context: Context) -> str:
     from connector.output import csv, html, json, markdown, text
 
     match form:
-        case "text" if verdict_only:
-            return text.render_gate(report, context, colour=text.wants_colour(sys.stdout))
         case "text":
             return text.render(report, context, colour=text.wants_colour(sys.stdout))
         case "json":
-            return json.render(report)
+            return json.render(report, context.scale, context.parts)
         case "csv":
             return csv.render(report)
         case "html":
@@ -628,34 +785,73 @@ def _table(report: AgreementReport) -> str:
     return rows.getvalue()
 
 
-def _live_context(measured: Measured, title: str, link: str, notes: Sequence[str] = ()) -> Context:
+def _live_context(measured: Measured, notes: Sequence[str] = ()) -> Context:
     from connector.output.view import context_of
 
+    joined = measured.joined
+    assert joined is not None, "a configuration's numbers come with their sources"
+    names = [part.name for part in joined.parts]
+    only = joined.parts[0].project if len(names) == 1 else None
     return context_of(
         measured.table,
-        title=title or "Agreement",
-        link=link,
-        unit_link=lambda unit: f"{link}?task={unit}",
-        notes=notes,
+        title=f"Agreement in {', '.join(names)}" if only is None else only.title or "Agreement",
+        link=None if only is None else only.link,
+        sources=() if only else names,
+        unit_link=lambda unit: _unit_link(joined, unit),
+        notes=(*joined.notes(), *notes),
+        parts=joined.listed() if joined.renames else (),
     )
 
 
-@contextlib.contextmanager
-def _connected(settings: Settings) -> Iterator[Tool]:
-    """The configured project's tool, closed again."""
-    from connector.config import FileSource
-    from connector.tools.registry import tool_class
+def _unit_link(joined: Joined, unit: str) -> str | None:
+    """The page of the first task behind a unit that has one; of a single record Argilla's page has no address."""
+    for place, task in joined.holders(unit):
+        project = joined.parts[place].project
+        if project is not None and "/projects/" in project.link:
+            return f"{project.link}?task={task}"
+    return None
 
-    source = settings.source
-    if isinstance(source, FileSource):
+
+@contextlib.contextmanager
+def _connected(settings: Settings, *, writing: bool = False) -> Iterator[list[Source]]:
+    """The configured sources, their tools closed again; `writing` needs one that is a project."""
+    from connector.config import ToolSource
+    from connector.tools.registry import tool_class
+    from connector.workflow.sources import LiveSource
+
+    named = settings.named_sources
+    files = [source.file for source in named.values() if not isinstance(source, ToolSource)]
+    if len(files) == len(named) and (writing or len(named) == 1):
+        what = "source is a file" if len(files) == 1 else "sources are files"
         raise FixConfiguration(
-            "The configured source is a file, and this needs a project.", f"Use: connector agreement {source.file}"
+            f"The configured {what}, and this needs a project.",
+            f"Use: connector agreement {files[0]}"
+            if len(files) == 1
+            else "Use: connector check, gate, report or table",
         )
-    tool = tool_class(source.tool)(source.url, source.api_key, source.project, settings.push.prefix)
-    try:
-        yield tool
-    finally:
-        tool.close()
+    with contextlib.ExitStack() as stack:
+        found: list[Source] = []
+        for name, source in named.items():
+            if not isinstance(source, ToolSource):
+                found.append(_file_source(name, source.file))
+                continue
+            tool = tool_class(source.tool)(source.url, source.api_key, source.project, settings.push.prefix)
+            stack.callback(tool.close)
+            found.append(LiveSource(name, tool))
+        yield found
+
+
+def _file_source(name: str, path: Path) -> FileSource:
+    """A file as a source; of a long table the column `unit` is what joins its units with others'."""
+    from connector.tools.files import form_of, open_files
+    from connector.workflow.joining import Reading as Through
+    from connector.workflow.sources import FileSource
+
+    def read() -> Through:
+        file = open_files([path])
+        return Through(file.schema, file.units, file.notes, file.incomplete)
+
+    return FileSource(name, str(path.absolute()), read, unit_is_key=form_of(path) in ("csv", "jsonl", "parquet"))
 
 
 @contextlib.contextmanager
@@ -672,12 +868,22 @@ def _watch(pulling: str, writing: str) -> Iterator[Watch]:
         )
 
 
-def _synced_lines(done: Synced, config: Path) -> Iterator[str]:
+def _synced_lines(projects: Sequence[Synced], config: Path) -> Iterator[str]:
     from connector.output import text
+
+    measured = projects[0].measured
+    context = _live_context(measured)
+    yield from text.render_gate(measured.report, context, colour=text.wants_colour(sys.stdout)).splitlines()
+    for done in projects:
+        if context.parts:
+            yield f"{done.name}:"
+        yield from (f"  {line}" if context.parts else line for line in _project_lines(done))
+    yield f"The whole report: connector report -c {config}"
+
+
+def _project_lines(done: Synced) -> Iterator[str]:
     from connector.output.harmless import clean
 
-    context = _live_context(done.measured, done.project.title, done.project.link)
-    yield from text.render_gate(done.measured.report, context, colour=text.wants_colour(sys.stdout)).splitlines()
     kind = "everything" if done.pulled.full else "what changed"
     gone = f", {done.pulled.gone:,} gone" if done.pulled.gone else ""
     yield f"Pulled {kind}: {done.pulled.fetched:,} tasks{gone}."
@@ -692,18 +898,28 @@ def _synced_lines(done: Synced, config: Path) -> Iterator[str]:
     else:
         yield "Nothing to write: the tool shows these numbers already."
     yield f"Look: {done.view_link or done.project.link}"
+    if done.view_link is not None and done.view_link == done.project.conflicts:
+        yield "  (the conflicts that wait for ratings; a completed record is shown only to those who answered it)"
     if done.written is not None and "review_title" in done.written.remote:
         yield f"The review project's title was cut to what the tool takes: {clean(done.written.remote['review_title'])}"
-    if done.review_project is not None:
-        yield f"Review tasks: project {clean(done.review_project)}"
-    yield f"The whole report: connector report -c {config}"
+    if done.review_link is not None:
+        yield f"Review tasks: {clean(done.review_link)}"
 
 
-def _removed_lines(removed: Removal, *, dry_run: bool) -> Iterator[str]:
-    if not removed.lines:
-        yield "Nothing of ours is there."
-        return
-    yield "A dry run; a removal would:" if dry_run else "Done:"
+def _removed_lines(projects: Sequence[Removal], *, dry_run: bool) -> Iterator[str]:
+    for removed in projects:
+        if len(projects) > 1:
+            yield f"{removed.name}:"
+        yield from (f"  {line}" if len(projects) > 1 else line for line in _removal_lines(removed, dry_run=dry_run))
+
+
+def _removal_lines(removed: Removal, *, dry_run: bool) -> Iterator[str]:
+    from connector.output.harmless import clean
+
+    if removed.lines:
+        yield "A dry run; a removal would:" if dry_run else "Done:"
+    else:
+        yield "Nothing of ours is there" + ("." if removed.review_project is None else " but the review project.")
     yield from (f"  {line}" for line in removed.lines)
     remote = removed.written.remote if removed.written is not None else {}
     if "kept_project" in remote:
@@ -711,6 +927,8 @@ def _removed_lines(removed: Removal, *, dry_run: bool) -> Iterator[str]:
             f"{remote.get('kept', '0')} review tasks with work in them, {remote.get('kept_others', '0')} other tasks"
         )
         yield f"The review project {remote['kept_project']} stays: it holds {theirs}."
+    if "kept_columns" in remote:
+        yield f"These stay, since other values stand in them: {clean(remote['kept_columns'])}."
     if removed.review_project is not None:
         yield f"The review project {removed.review_project} stays; with --review it goes too, with the work in it."
 
@@ -752,7 +970,7 @@ def _demo_offline(folder: Path) -> None:
 
     settings = _with_rule(_defaults(), {"size": offline.SIZE, "threshold": offline.THRESHOLD})
     with offline.export_path() as path:
-        found, context = _read_sources([path], settings, None)
+        found, context, _ = _read_sources([path], settings, None, Reading())
     report = measure(found, settings).report
     context = replace(context, title=offline.TITLE, sources=[offline.CREDIT])
     try:
@@ -767,11 +985,25 @@ def _demo_offline(folder: Path) -> None:
     _write(_table(report), folder / "table.csv")
 
 
-def _demo_sync(url: str, api_key: str, project: str, workdir: Path) -> None:
+def _demo_live(name: Literal["label-studio", "argilla"]) -> None:
+    from connector.demo.live import ArgillaDemo, LabelStudioDemo, run_live
+
+    if name == "argilla":
+        run_live(ArgillaDemo(), _demo_sync("argilla"))
+    else:
+        run_live(LabelStudioDemo(), _demo_sync("label_studio"))
+
+
+def _demo_sync(tool: str) -> Callable[[str, str, str, Path], None]:
     """What the live demo does once its server stands: write a configuration and sync."""
+    from connector.config import NATIVE_NAMES
     from connector.workflow.setup import Answers, write_config
 
-    os.environ["LABEL_STUDIO_API_KEY"] = api_key
-    config = write_config(Answers(project=project, url=url, review=True), workdir / "config.yaml", force=True)
-    sync(config)
-    _print(f"Configuration: {config}")
+    def write_and_sync(url: str, api_key: str, project: str, workdir: Path) -> None:
+        os.environ[NATIVE_NAMES[tool]["api_key"]] = api_key
+        answers = Answers(project=project, tool=tool, url=url, review=True)
+        config = write_config(answers, workdir / "config.yaml", force=True)
+        sync(config)
+        _print(f"Configuration: {config}")
+
+    return write_and_sync

@@ -12,7 +12,7 @@ import difflib
 import os
 import re
 import types
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
 from urllib.parse import urlsplit
@@ -75,6 +75,8 @@ def checked_url(url: str) -> str:
     page = re.search(r"/projects/(\d+)(/|$)", parts.path)
     if page:
         raise ValueError(f"should end before /projects/; the {page.group(1)} after it goes into project")
+    if re.search(r"/dataset/[0-9a-f-]{36}(/|$)|/datasets/?$", parts.path):
+        raise ValueError("should end before /dataset; the dataset goes into project, as workspace/dataset")
     if parts.query or parts.fragment:
         raise ValueError("should end before the ? or #")
     return url.strip().rstrip("/")
@@ -200,12 +202,24 @@ Source = Annotated[
 
 
 class RaterSettings(_Section):
-    """Who counts: `map` joins one person's ids, `reviewers` adjudicate, `expected` is the ratings a unit needs."""
+    """Who counts: `map` joins one person's ids, `reviewers` adjudicate, `expected` is the ratings a unit needs.
+
+    With several sources an id is written with its source, as in label_studio:7/3; the names that `map` gives stand
+    alone.
+    """
 
     map: dict[Text, Text] = {}
     reviewers: Ids = ()
     exclude: Ids = ()
     expected: Annotated[int, Field(ge=1)] | None = None
+
+    @field_validator("map", mode="after")
+    @classmethod
+    def _one_step(cls, names: dict[str, str]) -> dict[str, str]:
+        for rater, name in names.items():
+            if names.get(name, name) != name:
+                raise ValueError(f"calls {_shown(rater)} by an id that has another name; write the last one for both")
+        return names
 
 
 class QuestionSettings(_Section):
@@ -216,7 +230,7 @@ class QuestionSettings(_Section):
     empty: Literal["missing", "none"] | None = None
     required: bool | None = None
     relabel: dict[str, Text] | None = None
-    by: Literal["position", "prefix", "leaf", "top"] | None = None
+    by: Literal["position", "prefix", "leaf", "top", "untrimmed"] | None = None
 
 
 class ConflictSettings(_Section):
@@ -243,11 +257,11 @@ class ReviewSettings(_Section):
     limit: Annotated[int, Field(ge=1)] | None = None
     raters: Literal["pseudonymous", "named"] = "pseudonymous"
 
-    @model_validator(mode="after")
-    def _one_place(self) -> ReviewSettings:
-        if self.project and self.workspace:
-            raise ValueError("project and workspace exclude each other")
-        return self
+    def place(self, tool: str) -> str | None:
+        """Where the review tasks of a tool's conflicts go; None: to a place of their own."""
+        if self.project and self.workspace:  # of several tools each has its own word
+            return self.workspace if tool == "argilla" else self.project
+        return self.project or self.workspace
 
 
 class GateSettings(_Section):
@@ -267,8 +281,8 @@ SOURCE_KEYS = ("tool", "url", "api_key", "project")
 class Settings(_Section):
     """Everything a configuration file says. `Settings()` holds the defaults and no source.
 
-    `source` is the one to read, whichever way the file names it. The token is a `SecretStr`: no repr, dump or message
-    shows it.
+    `named_sources` are those to read, whichever way the file names them. Tokens are `SecretStr`: no repr, dump or
+    message shows them.
     """
 
     tool: ToolName | None = None
@@ -304,28 +318,23 @@ class Settings(_Section):
         return path if self._path is None else self._path.parent / path
 
     @property
-    def source(self) -> ToolSource | FileSource:
-        """The source to read, its file relative to the configuration already resolved.
+    def named_sources(self) -> dict[str, ToolSource | FileSource]:
+        """Every source by the name it has in ids, in the file's order, files as seen from the configuration.
 
-        Raises FixConfiguration where none is named, or several are, or a key that belongs to several is set.
+        A project is called label_studio:7 or argilla:workspace/dataset, a file by its name. Where two would have one
+        name each is told apart by its server's address, as in label_studio:7@host/path, or by its folder.
+
+        Raises FixConfiguration where none is named.
         """
-        if self.unit_key is not None or self.raters.map:
-            raise FixConfiguration(
-                f"{_file(self._path)} sets {'raters.map' if self.unit_key is None else 'unit_key'}, which joins several"
-                " sources; several at once cannot be read yet.",
-                "Take it out.",
-            )
-        if len(self.sources) > 1:
-            raise FixConfiguration(
-                f"{_file(self._path)} names {len(self.sources)} sources; several at once cannot be read yet.",
-                "Leave one, or write a configuration for each.",
-            )
-        if self.sources:
-            only = self.sources[0]
-            return FileSource(file=self.beside(only.file)) if isinstance(only, FileSource) else only
-        if self.tool is None or self.url is None or self.api_key is None or self.project is None:
-            raise FixConfiguration(f"{_file(self._path)} names no source.", "It needs tool, url, api_key and project.")
-        return ToolSource(tool=self.tool, url=self.url, api_key=self.api_key, project=self.project)
+        listed = self.sources
+        if not listed:
+            if self.tool is None or self.url is None or self.api_key is None or self.project is None:
+                raise FixConfiguration(
+                    f"{_file(self._path)} names no source.", "It needs tool, url, api_key and project."
+                )
+            listed = (ToolSource(tool=self.tool, url=self.url, api_key=self.api_key, project=self.project),)
+        found = (FileSource(file=self.beside(one.file)) if isinstance(one, FileSource) else one for one in listed)
+        return dict(zip(_names(listed), found, strict=True))
 
     @model_validator(mode="before")
     @classmethod
@@ -343,17 +352,53 @@ class Settings(_Section):
         flat = [key for key in SOURCE_KEYS if info.data.get(key) is not None]
         if sources and flat:
             raise ValueError(f"excludes {_listed(flat)} at the top; move the source there into this list")
+        names = _names(sources)
+        for place, name in enumerate(names):
+            if name in names[:place]:
+                raise ValueError(f"names one source twice, as entry {names.index(name) + 1} and {place + 1}")
         return sources
+
+    @field_validator("raters", mode="after")
+    @classmethod
+    def _raters_of_sources(cls, raters: RaterSettings, info: ValidationInfo) -> RaterSettings:
+        """Of several sources each rater's id says which one's it is: a bare one would be somebody in each of them."""
+        names = _names(info.data.get("sources", ()))
+        if len(names) < 2:
+            return raters
+        people = set(raters.map.values())
+        for section, entries in (("map", raters.map), ("reviewers", raters.reviewers), ("exclude", raters.exclude)):
+            for place, entry in enumerate(entries, start=1):
+                named = any(entry.startswith(f"{name}/") for name in names)
+                if not named and (section == "map" or entry not in people):
+                    raise ValueError(
+                        f"{section}: entry {place} does not begin with a source's name; write it as in"
+                        f" {names[0]}/3 (the sources are {_listed(names)})"
+                    )
+        return raters
 
     @field_validator("review", mode="after")
     @classmethod
     def _review_fits_tool(cls, review: ReviewSettings | None, info: ValidationInfo) -> ReviewSettings | None:
         tool = info.data.get("tool")
+        if review and review.project and review.workspace and len(info.data.get("sources", ())) < 2:
+            raise ValueError("project and workspace exclude each other")
         if review and review.workspace and tool == "label_studio":
             raise ValueError("workspace is Argilla's; with label_studio write project")
         if review and review.project and tool == "argilla":
             raise ValueError("project is Label Studio's; with argilla write workspace")
         return review
+
+
+def _names(sources: Sequence[ToolSource | FileSource]) -> list[str]:
+    """What each source is called in ids (`Settings.named_sources`)."""
+    short = [one.file.name if isinstance(one, FileSource) else f"{one.tool}:{one.project}" for one in sources]
+    return [name if short.count(name) == 1 else _long_name(one) for one, name in zip(sources, short, strict=True)]
+
+
+def _long_name(source: ToolSource | FileSource) -> str:
+    if isinstance(source, FileSource):
+        return source.file.as_posix()
+    return f"{source.tool}:{source.project}@{source.url.partition('://')[2]}"
 
 
 # Reading the file.

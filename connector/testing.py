@@ -38,6 +38,7 @@ from connector.errors import (
 from connector.tools.base import (
     ClearFields,
     Cursor,
+    PutFields,
     PutReviewTasks,
     PutSummary,
     PutView,
@@ -67,7 +68,7 @@ FAULTS: Mapping[str, tuple[type[ConnectorError], ...]] = {
 }
 """Each fault that a world may make while the tool pulls, and what it must become."""
 
-STATUS, ORDER = "iaa_status", "iaa_agreement"
+STATUS, ORDER, MAJORITY, RATERS = "iaa_status", "iaa_agreement", "iaa_majority", "iaa_raters"
 VIEW = PutView("Conflicts", STATUS, "conflict", ORDER, (ORDER, "iaa_majority", STATUS))
 
 
@@ -256,14 +257,20 @@ class ToolContract(ReadingContract):
 
     # Reading
 
-    def test_open_takes_one_request_and_says_what_is_there(self, world: World, tool: Tool) -> None:
+    def test_open_says_what_is_there(self, world: World, tool: Tool) -> None:
         """The project's identity holds no secret, and its questions are known."""
         project = tool.open()
-        assert world.requests(tool) == 1
         assert project.n_units == len(world.annotations())
         assert project.schema.questions
         assert not any(secret in repr(project) for secret in world.secrets)
-        assert project.source == world.tool().open().source
+        assert project.source == tool.source == world.tool().open().source
+
+    def test_the_questions_can_be_read_without_the_network(self, world: World, tool: Tool) -> None:
+        """From what is stored of the project's settings."""
+        project = tool.open()
+        before = world.requests(tool)
+        assert dict(tool.read_schema(project.settings).questions) == dict(project.schema.questions)
+        assert world.requests(tool) == before
 
     def test_a_pull_comes_by_pages_that_know_how_many_units_there_are(self, world: World, tool: Tool) -> None:
         """Several pages; each says the same total."""
@@ -276,12 +283,32 @@ class ToolContract(ReadingContract):
         for unit in _units(tool.pull()):
             assert len({one.rater for one in unit.annotations}) == 2
 
-    def test_nothing_changed_costs_one_request(self, world: World, tool: Tool) -> None:
-        """And gives no unit."""
+    def test_a_run_that_finds_nothing_changed_costs_two_requests(self, world: World, tool: Tool) -> None:
+        """Opening included, and it gives no unit; nor does asking once more, for two at most."""
+        project = tool.open()
         cursor, known = _pulled(tool)
-        before = world.requests(tool)
-        assert _units(tool.pull_changed(cursor, known)) == []
-        assert world.requests(tool) - before == 1
+        again = world.tool()
+        assert again.open(project.settings).schema.questions == project.schema.questions
+        assert _units(again.pull_changed(cursor, known)) == []
+        assert world.requests(again) == 2
+        assert _units(again.pull_changed(cursor, known)) == []
+        assert world.requests(again) <= 4
+        again.close()
+
+    def test_a_change_after_opening_is_found_by_the_next_look(self, world: World, tool: Tool, ids: list[str]) -> None:
+        """What `open` saw may be taken for what is there, but once only."""
+        cursor, known = _pulled(tool)
+        tool.open()
+        world.change(ids[1])
+        _, known, first = _caught_up(tool, cursor, known)
+        _, known, second = _caught_up(tool, cursor, known)
+        assert first + second == [ids[1]]
+
+    def test_a_deletion_is_told_by_the_number_of_units(self, world: World, tool: Tool, ids: list[str]) -> None:
+        """So that the ids need to be listed only then."""
+        project = tool.open()
+        world.delete(ids[1])
+        assert world.tool().open(project.settings).n_units == len(ids) - 1
 
     def test_only_what_changed_is_read_again(self, world: World, tool: Tool, ids: list[str]) -> None:
         """A changed answer, then a new unit, then nothing."""
@@ -321,11 +348,11 @@ class ToolContract(ReadingContract):
 
     def test_a_field_is_written_once(self, world: World, tool: Tool, ids: list[str]) -> None:
         """Numbers and text, confirmed for each unit; again changes nothing."""
-        for value in (0.3333, 'a "quoted" \\ <b>text</b> $x {{y}} é 😀 \n end'):
-            op = SetField(ORDER, value, tuple(ids[:3]))
+        for field, value in ((ORDER, 0.3333), (MAJORITY, 'a "quoted" \\ <b>text</b> $x {{y}} é 😀 \n end')):
+            op = SetField(field, value, tuple(ids[:3]))
             first = tool.apply(op)
             assert (sorted(first.written), first.missing, first.failed) == (sorted(ids[:3]), (), None)
-            assert [world.content(unit).get(ORDER) for unit in ids[:4]] == [value] * 3 + [None]
+            assert [world.content(unit).get(field) for unit in ids[:4]] == [value] * 3 + [None]
             state = world.state()
             assert tool.apply(op).failed is None
             assert world.state() == state
@@ -338,6 +365,37 @@ class ToolContract(ReadingContract):
         receipt = tool.apply(ClearFields((ORDER, STATUS), (ids[0],)))
         assert (receipt.written, receipt.failed) == ((ids[0],), None)
         assert world.content(ids[0]) == before
+
+    def test_all_fields_of_a_unit_are_written_at_once(self, world: World, tool: Tool, ids: list[str]) -> None:
+        """Some set, some taken away, and what people put into the units stays."""
+        if not tool.capabilities.per_unit:
+            pytest.skip("this tool is written value by value")
+        before = {unit: dict(world.content(unit)) for unit in ids}
+        tool.apply(PutFields({unit: {STATUS: "agreed", ORDER: 1.0, MAJORITY: "a"} for unit in ids}))
+        op = PutFields({ids[0]: {STATUS: "conflict", MAJORITY: None}, ids[1]: {RATERS: 2.0, STATUS: None}})
+        receipt = tool.apply(op)
+        assert (sorted(receipt.written), receipt.missing, receipt.failed) == (sorted(ids[:2]), (), None)
+        assert world.content(ids[0]) == {**before[ids[0]], STATUS: "conflict", ORDER: 1.0}
+        assert world.content(ids[1]) == {**before[ids[1]], RATERS: 2, ORDER: 1.0, MAJORITY: "a"}
+        assert world.content(ids[2]) == {**before[ids[2]], STATUS: "agreed", ORDER: 1.0, MAJORITY: "a"}
+        state = world.state()
+        assert tool.apply(op).failed is None
+        assert world.state() == state
+
+    def test_columns_go_once_nothing_stands_in_them(self, world: World, tool: Tool, ids: list[str]) -> None:
+        """A tool that keeps columns of its own says which are ours, also one that remembers nothing."""
+        if not tool.capabilities.per_unit:
+            pytest.skip("this tool is written value by value")
+        before = world.state()
+        tool.apply(PutFields({unit: {STATUS: "agreed", RATERS: 2.0} for unit in ids[:2]}))
+        assert set(world.tool().find_ours()["columns"].split(",")) == {STATUS, RATERS}
+        tool.apply(PutFields({ids[0]: {STATUS: None, RATERS: None}, ids[1]: {STATUS: None}}))
+        receipt = world.tool().apply(ResetColumns())
+        assert (receipt.failed, receipt.remote) == (None, {"kept_columns": RATERS})
+        assert world.tool().find_ours() == {"columns": RATERS}
+        tool.apply(PutFields({ids[1]: {RATERS: None}}))
+        assert tool.apply(ResetColumns()) == Receipt()
+        assert world.state() == before
 
     def test_units_that_are_gone_are_told_and_no_failure(self, world: World, tool: Tool, ids: list[str]) -> None:
         """The others are written."""
@@ -425,8 +483,9 @@ class ToolContract(ReadingContract):
         ratings = {unit.id: unit.annotations for unit in _units(tool.pull())}
         tool.apply(SetField(ORDER, 0.5, tuple(ids)))
         tool.apply(SetField(STATUS, "conflict", tuple(ids[:2])))
-        view = tool.apply(VIEW)
-        tool.apply(PutSummary("alpha .72"))
+        view = tool.apply(VIEW) if tool.capabilities.view else Receipt()
+        if tool.capabilities.summary:
+            tool.apply(PutSummary("alpha .72"))
         review = tool.apply(PutReviewTasks((ReviewItem(ids[0], {"rater 1": "Positive"}),)))
         assert world.state() != before
         # Nothing that was written is a rating.
@@ -434,8 +493,8 @@ class ToolContract(ReadingContract):
         fresh = world.tool()
         ops = (
             ClearFields((ORDER, STATUS), tuple(ids)),
-            RemoveView(view.remote.get("default_view")),
-            RemoveSummary(),
+            *([RemoveView(view.remote.get("default_view"))] if tool.capabilities.view else ()),
+            *([RemoveSummary()] if tool.capabilities.summary else ()),
             RemoveReview(review.remote["review_project"]),
             ResetColumns(),
         )
@@ -475,7 +534,9 @@ class ToolContract(ReadingContract):
         """It is an error or a receipt that says so, never silence."""
         _can(world, name)
         caplog.set_level(logging.DEBUG)
-        for op in (SetField(ORDER, 1.0, tuple(ids)), ClearFields((ORDER,), tuple(ids)), VIEW, PutSummary("x")):
+        can = tool.capabilities
+        shown = [*([VIEW] if can.view else ()), *([PutSummary("x")] if can.summary else ())]
+        for op in (SetField(ORDER, 1.0, tuple(ids)), ClearFields((ORDER,), tuple(ids)), *shown):
             with world.fault(name):
                 try:
                     receipt = tool.apply(op)

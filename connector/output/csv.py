@@ -22,7 +22,10 @@ NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 """What a spreadsheet takes for the beginning of a formula, full-width forms too."""
 
-UNIT_COLUMNS = ("unit", "question", "n_ratings", "agreement", "consensus", "majority", "status")
+UNIT_COLUMNS = (
+    *("unit", "question", "n_ratings", "agreement", "consensus", "majority", "status"),
+    *("dawid_skene", "dawid_skene_probability", "alpha_cost", "alpha_influence"),
+)
 
 
 @lru_cache(maxsize=1 << 16, typed=True)
@@ -48,12 +51,13 @@ def _text(value: Any) -> str:
 
 
 def write_units(report: AgreementReport, stream: TextIO) -> None:
-    """One row per unit and question: what its ratings say together, then each rater's value."""
+    """One row per unit and question: what its ratings say together, what it costs, then each rater's value."""
     questions = report.questions
     raters = _raters(one.source.ratings for one in questions.values())
     rows = _writer(stream)
     rows.writerow([*map(cell, UNIT_COLUMNS), *_headings(raters, UNIT_COLUMNS)])
     values = {name: _values(one) for name, one in questions.items()}
+    settled = {name: _settled(one) for name, one in questions.items()}
     places = {name: {unit: place for place, unit in enumerate(one.units.unit_ids)} for name, one in questions.items()}
     for unit in _units(one.source.ratings for one in questions.values()):
         for name, one in questions.items():
@@ -67,9 +71,26 @@ def write_units(report: AgreementReport, stream: TextIO) -> None:
                 units.top_share[place],
                 _as_cell(units.majority[place], one.kind),
                 units.status[place],
+                *(column[place] for column in settled[name]),
             )
             given = values[name].get(unit, {})
             rows.writerow([*map(cell, (unit, name, *found)), *(cell(given.get(rater)) for rater in raters)])
+
+
+def _settled(question: QuestionReport) -> list[Sequence[Any]]:
+    """Of every known unit Dawid and Skene's answer and its probability, the cost and the influence on alpha."""
+    nothing: Sequence[Any] = [None] * len(question.units)
+    if question.diagnosis is None:
+        return [nothing] * 4
+    costs = [_rounded(column) for column in question.diagnosis.unit_costs]
+    consensus = question.dawid_skene
+    if isinstance(consensus, str):
+        return [nothing, nothing, *costs]
+    return [[_as_cell(label, question.kind) for label in consensus.labels], _rounded(consensus.certainty), *costs]
+
+
+def _rounded(column: Sequence[float | None]) -> list[float | None]:
+    return [None if one is None else round(one, 6) for one in column]
 
 
 def _as_cell(value: Any, kind: str) -> Any:

@@ -1,15 +1,10 @@
-"""What a question's diagnosis says, as text: what to mend, the way to the threshold, raters, units, the paradox.
-
-A part is worked out when a surface shows it: pairs of raters take time where raters are many, and the page alone lists
-them.
-"""
+"""What a question's diagnosis says, as text: what to mend, the way to the threshold, raters, units, the paradox."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from connector.agreement.distances import VALUE_DISTANCES
 from connector.agreement.ratings import Level
 from connector.agreement.scales import read
 from connector.output import shown
@@ -21,7 +16,6 @@ if TYPE_CHECKING:
     from connector.agreement.report import QuestionReport
 
 MOST_RATERS = 12
-MOST_RATER_PAIRS = 30
 MOST_UNITS = 5
 MOST_COSTS = 3
 MOST_VALUES = 20
@@ -109,7 +103,7 @@ def _way(way: WayToThreshold | None) -> list[str]:
 def costs(question: QuestionReport, found: Diagnosis | None) -> str:
     """The pairs of categories that take most from alpha."""
     way = found.way_to_threshold if found else None
-    if way is None or len(way.pairs) < 2 or question.distance in VALUE_DISTANCES or measures(question):
+    if way is None or len(way.pairs) < 2 or question.comparison is not None or measures(question):
         return ""  # two whole sets, rankings, texts or measured numbers hardly ever meet twice
     listed = "; ".join(
         f"{versus(pair.a, pair.b, question.kind)} {shown.number(pair.cost)}" for pair in way.pairs[:MOST_COSTS]
@@ -137,7 +131,7 @@ def never_by(question: QuestionReport, found: Diagnosis | None) -> str:
     )
 
 
-def units(found: Diagnosis | None, link: Callable[[str], str] | None) -> list[UnitRow]:
+def units(found: Diagnosis | None, link: Callable[[str], str | None] | None) -> list[UnitRow]:
     """The units without which alpha would be highest."""
     listed = found.units_by_influence[:MOST_UNITS] if found else ()
     return [
@@ -188,7 +182,7 @@ def _columns(question: QuestionReport) -> list[_Column]:
             lambda one: shown.NOTHING if one.change is None else shown.signed(one.change),
             "Alpha without: how much higher or lower alpha would be without the rater's answers.",
         ),
-        *(leaning if not measures(question) else shift if question.kind != "date" else ()),
+        *(leaning if _leans(question) else shift if measures(question) and question.kind != "date" else ()),
         _Column("Gold", _gold, "Gold: answers equal to the known one."),
         _Column(
             "Seconds",
@@ -197,6 +191,12 @@ def _columns(question: QuestionReport) -> list[_Column]:
         ),
         _Column("Repeats", _repeats, "Repeats: earlier answers to the same unit equal to the one that counts."),
     ]
+
+
+def _leans(question: QuestionReport) -> bool:
+    """Whether a rater can lean to a category: whole texts, say, are none."""
+    comparison = question.comparison
+    return not measures(question) and (comparison is None or comparison.labelled)
 
 
 def _leaning(one: RaterFinding, kind: str) -> tuple[str, str]:
@@ -220,8 +220,8 @@ def _repeats(one: RaterFinding) -> str:
     return f"{round(one.repeated_alike * one.repeated)}/{one.repeated}"
 
 
-def rater_pairs(found: Diagnosis | None) -> tuple[Grid | None, str]:
-    """Every two raters, the ones with most units in common; for finding who reads the guideline differently."""
+def rater_pairs(found: Diagnosis | None, most: int) -> tuple[Grid | None, str]:
+    """Every two raters, those with most units in common; for finding who reads the guideline differently."""
     pairs = found.rater_pairs if found else ()
     if len(pairs) < 2:  # of two raters the question's own coefficients say it
         return None, ""
@@ -233,7 +233,7 @@ def rater_pairs(found: Diagnosis | None) -> tuple[Grid | None, str]:
             shown.number(pair.agreement),
             shown.number(pair.kappa),
         )
-        for pair in pairs[:MOST_RATER_PAIRS]
+        for pair in pairs[:most]
     ]
     left = len(pairs) - len(rows)
     more = f" {shown.counted(left, 'pair', 'pairs')} with fewer units in common are in the JSON report." if left else ""

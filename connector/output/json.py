@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
+
+from connector.agreement.scales import read
 
 if TYPE_CHECKING:
     from connector.agreement.report import AgreementReport
@@ -12,9 +15,22 @@ if TYPE_CHECKING:
 SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def render(report: AgreementReport) -> str:
-    """The report, its gate decision inside where it has one."""
-    return dumps(report.to_json())
+def render(report: AgreementReport, scale: str | None = None, sources: Sequence[Mapping[str, Any]] = ()) -> str:
+    """The report, its gate decision inside where it has one; without one, what a reading scale calls each value.
+
+    `sources` are those of a table that several make.
+    """
+    body = report.to_json()
+    if sources:
+        body["sources"] = [dict(one) for one in sources]
+    if scale is not None and report.gate is None:
+        for name, question in report.questions.items():
+            body["questions"][name]["reading"] = _reading(question.alpha.value, scale)
+    return dumps(body)
+
+
+def _reading(value: float | None, scale: str) -> dict[str, Any] | None:
+    return None if value is None else {"scale": scale, **read(value, scale)._asdict()}
 
 
 def dumps(body: Any) -> str:

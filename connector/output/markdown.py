@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from connector.output.findings import Grid
+from connector.output.further import Consensus
 from connector.output.view import Context, GateView, QuestionView, View, view
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def _read(seen: View) -> list[str]:
 def _question(question: QuestionView) -> list[str]:
     lines = [f"## {escape(question.name)}", "", f"**{escape(question.sentence)}**", ""]
     lines += [escape(question.reading), ""] if question.reading else []
-    lines += _list([*question.steps, *question.warnings])
+    lines += _list([*question.difference, *question.steps, *question.warnings])
     names = [name for name, _ in question.facts]
     lines += table(names, [[value for _, value in question.facts]])
     lines += table(("Coefficient", "Value", question.interval_name, ""), question.coefficients, numeric=(1,))
@@ -86,7 +87,8 @@ def _question(question: QuestionView) -> list[str]:
         lines += [escape(question.pairs_sentence), ""]
     if question.pairs:
         lines += table(("Category", "against", "Pairs of ratings", "Share"), question.pairs, numeric=(2, 3))
-    lines += [escape(question.costs), ""] if question.costs else []
+    for sentence in (question.costs, question.curve):
+        lines += [escape(sentence), ""] if sentence else []
     if question.conflicts_sentence:
         lines += [escape(question.conflicts_sentence), ""]
     if question.conflicts:
@@ -94,8 +96,11 @@ def _question(question: QuestionView) -> list[str]:
     if question.influence:
         listed = ", ".join(f"{_unit(row.unit, row.link)} ({escape(row.change)})" for row in question.influence)
         lines += [f"Alpha would be higher without: {listed}.", ""]
+    lines += _consensus(question.consensus)
     if question.raters:
         lines += [*_grid(question.raters), escape(question.raters_sentence), ""]
+    if question.rater_pairs:
+        lines += [*_grid(question.rater_pairs), escape(question.rater_pairs_sentence), ""]
     if question.left_out:
         lines += table(("Left out", "Annotations"), question.left_out, numeric=(1,))
     return lines
@@ -107,6 +112,12 @@ def _conflicts(question: QuestionView) -> list[str]:
         unit = _unit(row.unit, row.link)
         lines.append(f"| {unit} | {escape(row.votes)} | {escape(row.agreement)} | {escape(row.status)} |")
     return [*lines, ""]
+
+
+def _consensus(found: Consensus) -> list[str]:
+    lines = [escape(found.sentence), ""] if found.sentence else []
+    lines += _grid(found.units) if found.units else []
+    return lines + ([escape(found.raters), ""] if found.raters else [])
 
 
 def _grid(grid: Grid) -> list[str]:

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from connector.agreement.report import category_key
 from connector.annotations.display import text_of
+from connector.annotations.kinds import KINDS
 from connector.output.harmless import clean as clean  # noqa: PLC0414 - one of this module's names
 
 TOLERANCE = 1e-9
@@ -29,6 +30,15 @@ COEFFICIENTS = {
     "krippendorff_alpha": "Krippendorff's alpha",
     "krippendorff_alpha_exact": "Krippendorff's alpha (whole answers)",
     "krippendorff_alpha_u": "Krippendorff's alpha, unitized",
+    "krippendorff_alpha_u_binary": "Unitized alpha, marked or not",
+    "krippendorff_alpha_cu": "Unitized alpha, labels of what is marked",
+    "krippendorff_alpha_u_2004": "Unitized alpha of 2004",
+    "span_f1_exact": "F1 of spans, exact",
+    "span_f1_partial": "F1 of spans, overlapping",
+    "krippendorff_alpha_labels": "Krippendorff's alpha of the labels of matched regions",
+    "detection_f1": "F1 of detection, whatever the label",
+    "mean_iou": "Mean overlap of matched regions (IoU)",
+    "kendall_tau_b": "Kendall's tau-b",
     "cohen_kappa": "Cohen's kappa",
     "weighted_kappa": "Weighted kappa (quadratic)",
     "weighted_kappa_linear": "Weighted kappa (linear)",
@@ -51,6 +61,13 @@ FAMILIES = {
     **dict.fromkeys(("icc_1", "icc_2", "icc_3", "icc_1k", "icc_2k", "icc_3k"), "ICC"),
 }
 """What coefficients that apply or not together are called together."""
+
+MAJORITIES = {
+    "median": "the median",
+    "borda": "Borda's order of the items",
+    "half": "what at least half of the raters marked",
+}
+"""What stands for a unit's common answer, where that is not the commonest one."""
 
 NO_NUMBER = {
     "no_variation": "every rating is the same category, so there is nothing to agree on beyond chance",
@@ -90,7 +107,8 @@ def label(value: Any, kind: str = "") -> str:
 
 def category(value: Any, kind: str = "") -> str:
     """One category as people read it: of a set one label, of a set of paths one path."""
-    return ends(clean(category_key(value))) if isinstance(value, tuple) else label(value, kind)
+    own = kind in KINDS and KINDS[kind].text is not None
+    return ends(clean(category_key(value))) if isinstance(value, tuple) and not own else label(value, kind)
 
 
 def quoted(value: Any, kind: str = "") -> str:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
 from connector.output.findings import Grid
+from connector.output.further import Consensus
 from connector.output.view import Context, GateView, QuestionView, View, view
 
 if TYPE_CHECKING:
@@ -102,6 +103,8 @@ def _question(question: QuestionView, width: int, paint: Paint) -> list[str]:
     lines = _heading(f"Question: {question.name}", "-", width, paint)
     lines += wrap(question.sentence, width)
     lines += wrap(question.reading, width)
+    for difference in question.difference:
+        lines += wrap(difference, width)
     for step in question.steps:
         lines += wrap(f"- {step}", width, hanging=2)
     for warning in question.warnings:
@@ -118,7 +121,7 @@ def _question(question: QuestionView, width: int, paint: Paint) -> list[str]:
     if question.pairs:
         headings = ("Category", "against", "Pairs of ratings", "Share")
         lines += table(headings, question.pairs, width, numeric=(2, 3))
-    lines += wrap(question.costs, width)
+    lines += [*wrap(question.costs, width), *wrap(question.curve, width)]
     if question.conflicts_sentence:
         lines += ["", *wrap(question.conflicts_sentence, width)]
     if question.conflicts:
@@ -127,9 +130,19 @@ def _question(question: QuestionView, width: int, paint: Paint) -> list[str]:
     if question.influence:
         listed = ", ".join(f"{row.unit} ({row.change})" for row in question.influence)
         lines += wrap(f"Alpha would be higher without: {listed}.", width)
+    lines += _consensus(question.consensus, width)
     if question.raters:
         lines += ["", *_grid(question.raters, width), *wrap(question.raters_sentence, width)]
+    if question.rater_pairs:
+        lines += ["", *_grid(question.rater_pairs, width), *wrap(question.rater_pairs_sentence, width)]
     return lines
+
+
+def _consensus(found: Consensus, width: int) -> list[str]:
+    if not found.sentence:
+        return []
+    units = _grid(found.units, width) if found.units else []
+    return ["", *wrap(found.sentence, width), *units, *wrap(found.raters, width)]
 
 
 def _grid(grid: Grid, width: int) -> list[str]:

@@ -14,22 +14,24 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from connector.agreement.diagnosis import CategoryFinding, PairFinding
-from connector.agreement.distances import SET_DISTANCES
 from connector.agreement.intervals import FEW_OUTSIDE, Coefficient, Interval
 from connector.agreement.ratings import NOTES
 from connector.agreement.report import AgreementReport, QuestionReport
 from connector.agreement.scales import SCALES
 from connector.annotations.collect import natural_key
-from connector.output import findings, shown
+from connector.annotations.display import mended_text
+from connector.output import findings, further, shown
 from connector.output.findings import Grid, UnitRow
 
 if TYPE_CHECKING:
     from connector.agreement.gate import GateDecision, QuestionDecision
     from connector.annotations.collect import Table
 
+ALPHA = "krippendorff_alpha"
 MOST_CATEGORIES = 20
 MOST_PAIRS = 10
 MOST_CONFLICTS = 10
+MOST_RATER_PAIRS = {"report": 10, "page": 30}
 HOW = {
     "jackknife": "jackknife over tasks on Fisher's z",
     "infinitesimal_jackknife": "infinitesimal jackknife over tasks on Fisher's z",
@@ -50,8 +52,9 @@ class Context:
     stale : by question, labels that the tool no longer declares, with their ratings.
     inferred : questions whose kind was read off their values.
     notes : further sentences. threshold : what the summary sentence compares with where there is no gate.
-    unit_link : the page of a unit. next_command : what to run next.
+    unit_link : the page of a unit, None where it has none. next_command : what to run next.
     scale : the reading scale (`scales.SCALES`) that names each value; never beside a verdict.
+    parts : the sources of a table that several make, as plain data.
     """
 
     title: str = "Agreement"
@@ -66,9 +69,10 @@ class Context:
     inferred: Sequence[str] = ()
     notes: Sequence[str] = ()
     threshold: float | None = None
-    unit_link: Callable[[str], str] | None = None
+    unit_link: Callable[[str], str | None] | None = None
     next_command: str | None = None
     scale: str | None = None
+    parts: Sequence[Mapping[str, Any]] = ()
 
 
 def context_of(table: Table, **others: Any) -> Context:
@@ -103,7 +107,7 @@ def context_of(table: Table, **others: Any) -> Context:
             "stale": {name: one.stale for name, one in table.questions.items() if one.stale},
             "inferred": [name for name, one in table.questions.items() if one.question.inferred],
             **given,
-            "notes": (*notes, *given.get("notes", ())),
+            "notes": (*notes, *table.notes, *given.get("notes", ())),
         }
     )
 
@@ -149,13 +153,15 @@ class Bar(NamedTuple):
 class QuestionView:
     """One question, as text. `facts` are the lines of the table to paste, in order.
 
-    reading : what a scale calls the value. steps : what to do next. coefficients_notes : what does not apply, what is
-    Gwet's generalisation, what never to decide by. rater_pairs : on the page alone.
+    reading : what a scale calls the value. difference : from another side that was asked about. steps : what to do
+    next. curve : what settling units would give. consensus : Dawid and Skene's. coefficients_notes : what does not
+    apply, what is Gwet's generalisation, what never to decide by.
     """
 
     name: str
     sentence: str
     reading: str
+    difference: Sequence[str]
     steps: Sequence[str]
     facts: Sequence[tuple[str, str]]
     interval_name: str
@@ -166,6 +172,8 @@ class QuestionView:
     pairs: Sequence[PairRow]
     pairs_sentence: str
     costs: str
+    curve: str
+    consensus: further.Consensus
     raters: Grid | None
     raters_sentence: str
     rater_pairs: Grid | None
@@ -211,7 +219,7 @@ def view(
 ) -> View:
     """The report as text. The gate's decision is the report's (`with_gate`).
 
-    detail : "verdict" leaves the questions out, "page" adds the pairs of raters, which take time.
+    detail : "verdict" leaves the questions out, "page" lists more pairs of raters.
     """
     context = context or Context()
     gate = report.gate
@@ -228,7 +236,7 @@ def view(
         ],
         notes=_notes(context),
         questions=[
-            _question(one, report, context, threshold, pairs_of_raters=detail == "page")
+            _question(one, report, context, threshold, MOST_RATER_PAIRS[detail])
             for one in report.questions.values()
             if detail != "verdict"
         ],
@@ -285,8 +293,7 @@ def _question(
     report: AgreementReport,
     context: Context,
     threshold: float | None,
-    *,
-    pairs_of_raters: bool,
+    most_pairs: int,
 ) -> QuestionView:
     headline = _headline(question, report.gate)
     guards = () if threshold is None else (threshold,)
@@ -302,7 +309,9 @@ def _question(
         ("Raters", shown.count(question.n_raters)),
         ("Ratings", shown.count(question.n_ratings)),
         ("Pairable values", shown.count(pairable.n_ratings)),
-        ("Categories", shown.count(question.n_categories)),
+        ("Distinct answers" if _answers_alone(question) else "Categories", shown.count(question.n_categories)),
+        *_majority_fact(question),
+        *further.power(question),
     ]
     disagreements = sum(pair.n for pair in question.pairs)
     listed = _listed_pairs(question)
@@ -310,11 +319,12 @@ def _question(
     found = question.diagnosis
     categories, categories_notes = _categories(question, _interval_name(report))
     raters, raters_sentence = findings.raters(question, found)
-    rater_pairs, rater_pairs_sentence = findings.rater_pairs(found if pairs_of_raters else None)
+    rater_pairs, rater_pairs_sentence = findings.rater_pairs(found, most_pairs)
     return QuestionView(
         name=shown.clean(question.name),
         sentence=sentence(coefficient, threshold),
         reading=findings.reading(coefficient.value, None if report.gate else context.scale),
+        difference=further.difference(question),
         steps=findings.steps(question, found),
         facts=facts,
         interval_name=_interval_name(report),
@@ -325,8 +335,10 @@ def _question(
         pairs=[_pair_row(pair, question.kind) for pair in listed[:MOST_PAIRS]],
         pairs_sentence=_pairs_sentence(question, disagreements, len(listed)),
         costs=findings.costs(question, found),
+        curve=further.curve(found),
+        consensus=further.consensus(question),
         raters=raters,
-        raters_sentence=raters_sentence,
+        raters_sentence=" ".join(filter(None, (raters_sentence, further.gold(question, found)))),
         rater_pairs=rater_pairs,
         rater_pairs_sentence=rater_pairs_sentence,
         influence=findings.units(found, context.unit_link),
@@ -339,10 +351,11 @@ def _question(
 
 
 def _headline(question: QuestionReport, gate: GateDecision | None) -> str:
-    """The coefficient that stands for the question: the gate's where it decides the question, else alpha."""
+    """The coefficient that stands for the question: the gate's where it decides the question, else alpha (of rankings
+    of items that differ by task, tau-b)."""
     decision = gate.questions.get(question.name) if gate else None
-    name = decision.coefficient if decision else "krippendorff_alpha"
-    return name if name in question.coefficients else "krippendorff_alpha"
+    name = decision.coefficient if decision else question.comparison.headline if question.comparison else ALPHA
+    return name if name in question.coefficients else ALPHA
 
 
 def sentence(coefficient: Coefficient, threshold: float | None) -> str:
@@ -475,7 +488,7 @@ def _listed_pairs(question: QuestionReport) -> Sequence[PairFinding]:
     """What was confused with what, commonest first; pairs of sets by what only one of the two holds."""
     if findings.measures(question):
         return ()
-    if question.distance not in SET_DISTANCES:
+    if not _labelled(question):
         return question.pairs
     counts: Counter[tuple[Any, Any]] = Counter()
     for pair in question.pairs:
@@ -483,6 +496,21 @@ def _listed_pairs(question: QuestionReport) -> Sequence[PairFinding]:
         counts[(b, a) if (not a, a) > (not b, b) else (a, b)] += pair.n
     whole = sum(counts.values())
     return [PairFinding(a, b, n, n / whole) for (a, b), n in counts.most_common()]
+
+
+def _answers_alone(question: QuestionReport) -> bool:
+    """Whether nothing but whole answers can be counted: they are made of no declared categories."""
+    return question.comparison is not None and not question.categories and question.source.categories is None
+
+
+def _majority_fact(question: QuestionReport) -> list[tuple[str, str]]:
+    by = question.majority_by
+    return [] if by == "commonest" else [("Common answer", shown.MAJORITIES.get(by, shown.clean(by)))]
+
+
+def _labelled(question: QuestionReport) -> bool:
+    """Whether answers are sets of labels."""
+    return question.comparison is not None and question.comparison.labelled
 
 
 def _pair_row(pair: PairFinding, kind: str) -> PairRow:
@@ -498,7 +526,7 @@ def _pairs_sentence(question: QuestionReport, disagreements: int, kinds: int) ->
     first = sum(pair.n for pair in question.pairs[:2]) / disagreements
     rest = max(kinds - MOST_PAIRS, 0)
     further = f" {shown.counted(rest, 'rarer pair is', 'rarer pairs are')} not listed." if rest else ""
-    if question.distance in SET_DISTANCES:
+    if _labelled(question):
         return f"{many}; below stands what only one of the two sets holds.{further}"
     if question.diagnosis is not None and question.diagnosis.mend is not None:  # which has said the share already
         return f"{many}.{further}"
@@ -605,6 +633,8 @@ def _warnings(question: QuestionReport, context: Context) -> list[str]:
     if stale:
         labels = shown.listed(f"{shown.label(name)} ({shown.count(n)})" for name, n in stale.items())
         warnings.append(f"Labels that the tool no longer declares, with their ratings: {labels}.")
+    if question.source.mended:
+        warnings.append(f"While the answers were read: {mended_text(question.source.mended, question.kind)}.")
     if question.name in context.inferred:
         warnings.append(
             f"No settings came with the data: the kind ({shown.clean(question.kind)}) was read off the values."
@@ -699,8 +729,10 @@ def _method(report: AgreementReport, context: Context) -> list[str]:
     below = f"{report.share_below:g}"
     method.append(
         f"A unit is a conflict when its commonest answer is tied or has a share under {below} "
-        f"(numbers and ordered labels: when its agreement is under {below})."
+        f"(numbers, ordered labels and whole answers but sets: when its agreement is under {below})."
     )
+    compared = (one.comparison for one in report.questions.values())
+    method += dict.fromkeys(one.note for one in compared if one is not None and one.note)
     if context.scale is not None and report.gate is None:
         method.append(f"Reading scale: {SCALES[context.scale].source}. It names a value and decides nothing.")
     return method

@@ -216,6 +216,10 @@ class Store:
         """`updated_at` of every stored unit."""
         return dict(self._db.execute("SELECT unit, updated_at FROM unit WHERE source = ?", (source,)))
 
+    def created(self, source: str) -> dict[str, str | None]:
+        """`created_at` of every stored unit."""
+        return dict(self._db.execute("SELECT unit, created_at FROM unit WHERE source = ?", (source,)))
+
     def put_unit(self, source: str, unit: Unit) -> None:
         """Store a unit with exactly these annotations.
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from connector.annotations.collect import natural_key
 from connector.annotations.model import Unit
@@ -14,7 +16,8 @@ from connector.errors import FixConfiguration, SkippedTask
 class Batch:
     """Which units are judged; at most one of the three is set.
 
-    units : ids, in the order given. first : the first so many by id. where : a field of the unit's data and its text.
+    units : ids, in the order given. first : the first so many by id, or by time of creation where ids are drawn at
+    random, as Argilla's are. where : a field of the unit's data and its text.
     """
 
     units: tuple[str, ...] = ()
@@ -30,6 +33,21 @@ class Batch:
     def count(self) -> int | None:
         """How many units were asked for, None where the batch does not say."""
         return len(self.units) or self.first
+
+    def holds(self, one: Unit | SkippedTask) -> bool:
+        """Whether a unit's field has the value of `where`; a malformed task's may."""
+        if self.where is None or isinstance(one, SkippedTask):
+            return True
+        field, value = self.where
+        return _text(one.data.get(field)) == value
+
+    def by_name(self, units: Iterable[Unit | SkippedTask]) -> Batch:
+        """The same batch with the units that `where` selects named: of one that comes several times every part belongs
+        to it, whichever holds the field."""
+        if self.where is None:
+            return self
+        named = tuple(dict.fromkeys(_id(one) for one in units if self.holds(one)))
+        return Batch(units=named or ("",))  # no unit is called so; no name at all would mean every unit
 
 
 def parse_batch(ids: str | None, first: int | None, where: str | None) -> Batch:
@@ -95,7 +113,7 @@ class Restricted:
         belongs = self._test()
         units = self._units
         if self._batch.first is not None:
-            units = sorted(units, key=lambda one: natural_key(_id(one)))
+            units = sorted(units, key=_place)
         for one in units:
             if belongs(one):
                 yield one
@@ -108,8 +126,7 @@ class Restricted:
             asked = set(batch.units)
             return lambda one: _id(one) in asked
         if batch.where is not None:
-            field, value = batch.where
-            return lambda one: isinstance(one, SkippedTask) or _text(one.data.get(field)) == value
+            return batch.holds
         if batch.first is not None:
             return _Among(batch.first)
         return lambda one: True  # noqa: ARG005 - every unit
@@ -126,6 +143,20 @@ class _Among:
         if len(self._ids) < self._count:
             self._ids.add(_id(one))
         return _id(one) in self._ids
+
+
+_DRAWN = re.compile(r"(?:.*/)?[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
+"""A UUID, behind its source's name where there are several."""
+
+
+def _place(one: Unit | SkippedTask) -> tuple[str, Any]:
+    """Where a unit stands in the order of `first`; a malformed one whose id tells nothing stands last."""
+    ident = _id(one)
+    if not _DRAWN.fullmatch(ident):
+        return "", natural_key(ident)
+    created = None if isinstance(one, SkippedTask) else one.created_at
+    # an export without times holds its records in the order of insertion
+    return (created, natural_key(ident)) if created else ("~", ())
 
 
 def _id(one: Unit | SkippedTask) -> str:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import difflib
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from connector.annotations.collect import Table, natural_key
-from connector.annotations.display import few
+from connector.annotations.display import few, mended_text
 from connector.annotations.model import Unit
 from connector.config import Settings
-from connector.errors import SkippedTask
-from connector.tools.base import Finding, Project, Tool
-from connector.workflow.measure import collect, required_ratings
+from connector.errors import FixConfiguration, SkippedTask
+from connector.tools.base import Finding, Tool
+from connector.workflow.joining import Joined
+from connector.workflow.measure import collect_joined, required_ratings
+from connector.workflow.sources import Reached, Source, join, opened
 from connector.workflow.writing import Progress
 
 
@@ -21,7 +23,6 @@ from connector.workflow.writing import Progress
 class Checked:
     """What was found, in reading order."""
 
-    project: Project
     findings: tuple[Finding, ...]
 
     @property
@@ -30,25 +31,39 @@ class Checked:
         return [finding for finding in self.findings if finding.severity == "error"]
 
 
-def check(tool: Tool, settings: Settings, progress: Progress) -> Checked:
-    """Reach the project, read everything once, and say what a sync would find.
+def check(sources: Sequence[Source], settings: Settings, progress: Progress) -> Checked:
+    """Reach the projects, read everything once, and say what a sync would find.
 
     Raises
     ------
-    ToolTrouble : the tool can't be reached or refuses us: the first thing to mend.
+    ToolTrouble : a tool can't be reached or refuses us: the first thing to mend.
     """
-    project = tool.open()
-    findings = [
-        Finding("ok", f"Project reached: {project.link}"),
-        *(Finding("warning", text) for text in project.warnings),
-    ]
-    findings += tool.inspect()
-    unknown = list(_unknown_questions(project, settings))
-    findings += unknown
-    kept = {name: one for name, one in settings.questions.items() if name in project.schema.questions}
-    table = collect(_units(tool, progress), project.schema, settings.model_copy(update={"questions": kept}))
+    reached = opened(sources, lambda tool: tool.open())
+    findings: list[Finding] = []
+    for one in reached:
+        findings += _named(_reached(one, settings), one.name if len(sources) > 1 else None)
+    try:
+        joined = join(sources, reached, settings, lambda one: _units(one.tool, progress))
+    except FixConfiguration as fault:
+        return Checked((*findings, Finding("error", fault.message, fault.hint)))
+    there = list(dict.fromkeys(name for part in joined.parts for name in part.asked))
+    findings += _unknown_questions(there, settings)
+    kept = {name: one for name, one in settings.questions.items() if name in there}
+    table, _ = collect_joined(joined, settings.model_copy(update={"questions": kept}))
+    findings += _sources(joined)
     findings += [*_questions(table), *_counts(table, settings), *_marks(table), *_stale(table), *_not_whole(table)]
-    return Checked(project, tuple(findings))
+    return Checked(tuple(findings))
+
+
+def _reached(one: Reached, settings: Settings) -> Iterator[Finding]:
+    yield Finding("ok", f"Project reached: {one.project.link}")
+    yield from (Finding("warning", text) for text in one.project.warnings)
+    yield from one.tool.inspect(None if settings.review is None else settings.review.place(one.tool.name) or "")
+
+
+def _named(findings: Iterable[Finding], name: str | None) -> Iterator[Finding]:
+    """Findings on one of several projects, with its name."""
+    return (one if name is None else one._replace(text=f"{name}: {one.text}") for one in findings)
 
 
 def _units(tool: Tool, progress: Progress) -> Iterator[Unit | SkippedTask]:
@@ -60,8 +75,19 @@ def _units(tool: Tool, progress: Progress) -> Iterator[Unit | SkippedTask]:
         progress(done, page.total)
 
 
-def _unknown_questions(project: Project, settings: Settings) -> Iterator[Finding]:
-    there = list(project.schema.questions)
+def _sources(joined: Joined) -> Iterator[Finding]:
+    """How the sources came together."""
+    for part, found in zip(joined.parts, joined.found, strict=True):
+        if joined.key is not None and 0 < len(found.keyless) == sum(map(len, found.units.values())):
+            yield Finding(
+                "error",
+                f"{part.name}: no task holds the field {joined.key} of unit_key.",
+                f"Its tasks hold: {few(found.fields, most=12) or 'no fields'}.",
+            )
+    yield from (Finding("note", text) for text in joined.notes())
+
+
+def _unknown_questions(there: Sequence[str], settings: Settings) -> Iterator[Finding]:
     for name in settings.questions:
         if name not in there:
             near = difflib.get_close_matches(name, there, 1)
@@ -92,6 +118,8 @@ def _questions(table: Table) -> Iterator[Finding]:
         ):
             if count := one.left_out.get(reason):
                 yield Finding("note", f"Question {name}: {count:,} annotations {text}.")
+        if one.mended:
+            yield Finding("note", f"Question {name}: {mended_text(one.mended, one.question.kind)}.")
     for name, kind, reason in table.not_measured:
         yield Finding("note", f"Question {name} ({kind}) is stored but not measured: {reason}.")
     for name in table.unanswered:
@@ -170,6 +198,8 @@ def _not_whole(table: Table) -> Iterator[Finding]:
         )
     for one in table.malformed[:10]:
         yield Finding("warning", f"Malformed and left out: {one}.")
+    for note in table.notes:
+        yield Finding("note", note)
 
 
 def _listed(names: Iterable[str], most: int = 12) -> str:

@@ -7,6 +7,8 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from connector.agreement.consensus import WORST_FIRST
+from connector.annotations.choices import clean
 from connector.annotations.display import text_of
 from connector.workflow.plan import Fields
 
@@ -16,7 +18,6 @@ if TYPE_CHECKING:
 AGREEMENT, CONSENSUS, MAJORITY, RATERS, STATUS = "agreement", "consensus", "majority", "raters", "status"
 KINDS = (AGREEMENT, CONSENSUS, MAJORITY, RATERS, STATUS)
 STATUSES = ("conflict", "majority", "agreed", "single", "unrated", "adjudicated")
-WORST_FIRST = ("conflict", "majority", "agreed", "single", "unrated")
 
 
 def slugs(questions: Iterable[str]) -> dict[str, str]:
@@ -112,7 +113,7 @@ def desired_fields(
     several = len(report.questions) > 1
     for question, slug in zip(report.questions.values(), slugs(report.questions).values(), strict=True):
         end = f"_{slug}" if several else ""
-        units = question.units
+        units = question.tasks
         for place, unit in enumerate(units.unit_ids):
             count, status = units.n_ratings[place], units.status[place]
             if scores:
@@ -127,6 +128,23 @@ def desired_fields(
         fields[prefix + STATUS] = _worst_status(fields, prefix)
         fields[prefix + AGREEMENT] = _lowest_agreement(fields, prefix)
     return {field: values for field, values in fields.items() if values}
+
+
+def fitting(fields: Fields, longest: int | None) -> dict[str, dict[str, str | float]]:
+    """The same values with their texts as every store and index takes them, and no longer than `longest`.
+
+    Half of a surrogate pair, once stored, makes Argilla's record unreadable for good.
+    """
+    return {
+        field: {unit: _fitting(value, longest) for unit, value in values.items()} for field, values in fields.items()
+    }
+
+
+def _fitting(value: str | float, longest: int | None) -> str | float:
+    if not isinstance(value, str):
+        return value
+    text = clean(value).replace("\0", "\\0")
+    return text if longest is None or len(text) <= longest else f"{text[: longest - 3]}..."
 
 
 def _put(values: dict[str, str | float], unit: str, value: str | float | None) -> None:

@@ -1,4 +1,4 @@
-"""`connector gate` on the configured project: pull, store, decide; nothing is pushed."""
+"""`connector gate` on the configured projects: pull, store, decide; nothing is pushed."""
 
 from __future__ import annotations
 
@@ -12,54 +12,67 @@ from connector.annotations.collect import Table
 from connector.config import Settings
 from connector.errors import DataNotTrusted
 from connector.store import Store
-from connector.tools.base import Project, Tool
-from connector.workflow.batch import Batch, Restricted
-from connector.workflow.measure import Measured, collect, measure
-from connector.workflow.pulling import Pulled, pull
+from connector.workflow.batch import Batch
+from connector.workflow.measure import Measured, collect_joined, measure
+from connector.workflow.pulling import pull
+from connector.workflow.sources import Source, history, join_stored, reach_all
 from connector.workflow.sync import Watch
 
 
 @dataclass(frozen=True, slots=True)
 class Gated:
-    """The verdict on a live batch, with the pull it rests on and the units outside the batch."""
+    """The verdict on a live batch, and the units outside the batch."""
 
-    project: Project
-    pulled: Pulled
     measured: Measured
     outside: tuple[str, ...]
 
 
 def gate(
-    tool: Tool, store: Store, settings: Settings, batch: Batch, watch: Watch, questions: Sequence[str] = ()
+    sources: Sequence[Source],
+    store: Store,
+    settings: Settings,
+    batch: Batch,
+    watch: Watch,
+    questions: Sequence[str] = (),
 ) -> Gated:
     """Pull into the store and judge the batch. Each new state of the batch's data counts as one look.
 
     Raises
     ------
-    ToolTrouble : the tool can't be reached or refuses us.
+    ToolTrouble : a tool can't be reached or refuses us.
     """
     started = watch.now()
-    project = tool.open()
+    reached = reach_all(sources, store, now=started, full=False)
+    joined = join_stored(sources, reached, store, settings)
+    fetched = 0
     cut_short: list[Obstacle] = []
-    try:
-        pulled = pull(tool, store, project, settings.push.prefix, now=started, full=False, progress=watch.pulling)
-    except DataNotTrusted as error:  # nothing of it was kept: what the store held before is shown, and decides nothing
-        pulled = Pulled(0, 0, False, store.skipped(project.source))
-        cut_short.append(Obstacle("pull_cut_short", f"The pull was cut short: {error.message}"))
-    run = store.start_run(project.source, "gate", started)
-    chosen = Restricted(store.entries(project.source), batch)
-    table = collect(chosen, project.schema, settings)
+    for one in reached:
+        prefix, progress = settings.push.prefix, watch.pulling
+        try:
+            fetched += pull(one.tool, store, one.project, prefix, now=started, full=False, progress=progress).fetched
+        except DataNotTrusted as error:  # nothing of it was kept: what the store held is shown, and decides nothing
+            which = "The pull" if len(sources) == 1 else f"The pull of {one.name}"
+            cut_short.append(Obstacle("pull_cut_short", f"{which} was cut short: {error.message}"))
+    together = history(sources)
+    run = store.start_run(together, "gate", started)
+    table, outside = collect_joined(joined, settings, batch)
     data, name = fingerprint(table), _name(batch)
-    look = _look(store, project.source, name, data)
     measured = measure(
-        table, settings, batch=batch.named, look=look, live=True, questions=questions, obstacles=cut_short
+        table,
+        settings,
+        batch=batch.named,
+        look=_look(store, together, name, data),
+        live=True,
+        questions=questions,
+        obstacles=cut_short,
+        joined=joined,
     )
     if cut_short:  # no look: the batch's data are as they were
         store.end_run(run, watch.now(), measured.decision.verdict, {"pulled": 0})
-        return Gated(project, pulled, measured, tuple(chosen.outside))
+        return Gated(measured, outside)
     judged = {**measured.decision.to_json(), "batch": name, "data": data}
-    store.end_run(run, watch.now(), measured.decision.verdict, {"pulled": pulled.fetched}, judged)
-    return Gated(project, pulled, measured, tuple(chosen.outside))
+    store.end_run(run, watch.now(), measured.decision.verdict, {"pulled": fetched}, judged)
+    return Gated(measured, outside)
 
 
 def fingerprint(table: Table) -> str:

@@ -9,12 +9,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from connector.agreement.gate import GateDecision, GateRule, Obstacle, decide
+from connector.agreement.power import HALF_WIDTH
 from connector.agreement.report import AgreementReport, QuestionRatings, assess
 from connector.annotations.collect import Collector, CountingRules, Table
 from connector.annotations.display import few
 from connector.annotations.model import Schema, Unit
 from connector.config import QuestionSettings, Settings
 from connector.errors import DataNotTrusted, FixConfiguration, SkippedTask
+from connector.workflow.batch import Batch, Restricted
+from connector.workflow.joining import Joined
 
 MOST_MALFORMED = 0.01
 """Share of malformed tasks above which a result is not to be trusted."""
@@ -22,11 +25,13 @@ MOST_MALFORMED = 0.01
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """The table, the report with the gate's decision in it, and the decision."""
+    """The table, the report with the gate's decision in it, and the decision. `joined` are the sources, where a
+    configuration names them."""
 
     table: Table
     report: AgreementReport
     decision: GateDecision
+    joined: Joined | None = None
 
 
 def malformed_share(table: Table) -> float:
@@ -35,15 +40,22 @@ def malformed_share(table: Table) -> float:
     return bad / (bad + len(table.unit_ids)) if bad else 0.0
 
 
-def distrust(table: Table) -> None:
-    """Raise DataNotTrusted where too many tasks are malformed to act on the numbers."""
-    if malformed_share(table) <= MOST_MALFORMED:
-        return
-    bad = len(table.malformed)
-    first = "; ".join(str(one) for one in table.malformed[:3])
-    raise DataNotTrusted(
-        f"{bad} of {bad + len(table.unit_ids)} tasks are malformed: {first}.", "Mend these tasks or leave them out."
-    )
+def distrust(table: Table, joined: Joined | None = None) -> None:
+    """Raise DataNotTrusted where too many tasks are malformed, of all or of one source, to act on the numbers."""
+    said = _malformed(table, joined)
+    if said is not None:
+        first = "; ".join(str(one) for one in table.malformed[:3])
+        raise DataNotTrusted(f"{said}: {first}.", "Mend these tasks or leave them out.")
+
+
+def _malformed(table: Table, joined: Joined | None) -> str | None:
+    if malformed_share(table) > MOST_MALFORMED:
+        bad = len(table.malformed)
+        return f"{bad} of {bad + len(table.unit_ids)} tasks are malformed"
+    for part, found in zip(joined.parts, joined.found, strict=True) if joined is not None and joined.renames else ():
+        if found.malformed > MOST_MALFORMED * found.tasks:
+            return f"{found.malformed} of {found.tasks} tasks of {part.name} are malformed"
+    return None
 
 
 def collect(
@@ -73,15 +85,41 @@ def collect(
     return collector.table()
 
 
+def collect_joined(joined: Joined, settings: Settings, batch: Batch | None = None) -> tuple[Table, tuple[str, ...]]:
+    """The one table of several sources, of the units of `batch` alone; and the units outside it.
+
+    Raises
+    ------
+    FixConfiguration : as `collect`, and for sources whose questions of one name are not one question.
+    """
+    if batch is not None and joined.renames:
+        batch = batch.by_name(joined.read().units)
+    reading = joined.read()
+    chosen = None if batch is None else Restricted(reading.units, batch)
+    table = collect(reading.units if chosen is None else chosen, reading.schema, settings)
+    return joined.finished(table), () if chosen is None else tuple(dict.fromkeys(chosen.outside))
+
+
 def report_on(
-    table: Table, settings: Settings, *, confidence: float | None = 0.95, questions: Sequence[str] = ()
+    table: Table,
+    settings: Settings,
+    *,
+    confidence: float | None = 0.95,
+    questions: Sequence[str] = (),
+    half_width: float | None = None,
 ) -> AgreementReport:
-    """The agreement report of a table, without a verdict; of these `questions` only, of all where empty."""
+    """The agreement report of a table, without a verdict; of these `questions` only, of all where empty.
+
+    half_width : of the interval for which units are counted; None for the default.
+    """
+    if half_width is not None and not 0 < half_width < 1:
+        raise FixConfiguration(f"--half-width must lie between 0 and 1, not {half_width:g}.")
     return assess(
         _questions(table, questions),
         confidence=confidence,
         share_below=settings.conflict.share_below,
         threshold=settings.gate.threshold,
+        half_width=half_width or HALF_WIDTH,
         not_measured=[{"question": name, "kind": kind, "reason": reason} for name, kind, reason in table.not_measured],
     )
 
@@ -95,6 +133,7 @@ def measure(
     live: bool = False,
     questions: Sequence[str] = (),
     obstacles: Sequence[Obstacle] = (),
+    joined: Joined | None = None,
 ) -> Measured:
     """Assess a table and decide the gate on it.
 
@@ -106,11 +145,12 @@ def measure(
         nothing.
     questions : only these, all where empty.
     obstacles : what else keeps the batch from being decided.
+    joined : the sources of the table.
     """
     report = report_on(table, settings, questions=questions)
-    incomplete = [*obstacles, *_obstacles(table, live=live)]
+    incomplete = [*obstacles, *_obstacles(table, joined, live=live)]
     decision = decide(report, gate_rule(settings), batch=batch, look=look, incomplete=incomplete)
-    return Measured(table, report.with_gate(decision), decision)
+    return Measured(table, report.with_gate(decision), decision, joined)
 
 
 def gate_rule(settings: Settings) -> GateRule:
@@ -155,23 +195,29 @@ def _questions(table: Table, only: Sequence[str]) -> list[QuestionRatings]:
             one.gold,
             one.lead_times,
             one.replaced,
+            one.mended,
+            one.task_of,
         )
         for name, one in table.questions.items()
         if not only or name in only
     ]
 
 
-def _obstacles(table: Table, *, live: bool) -> list[Obstacle]:
+def _obstacles(table: Table, joined: Joined | None, *, live: bool) -> list[Obstacle]:
     obstacles = []
     if table.incomplete and not live:
-        obstacles.append(
-            Obstacle(
-                "incomplete",
-                f"{len(table.incomplete)} tasks hold fewer annotations than they declare ({few(table.incomplete)}):"
-                " the file is incomplete.",
-            )
-        )
-    if malformed_share(table) > MOST_MALFORMED:
-        bad = len(table.malformed)
-        obstacles.append(Obstacle("malformed", f"{bad} of {bad + len(table.unit_ids)} tasks are malformed."))
+        obstacles.append(_incomplete_file(table.incomplete, "the file"))
+    for part, found in zip(joined.parts, joined.found, strict=True) if joined is not None else ():
+        if part.project is None and found.short:
+            obstacles.append(_incomplete_file(list(found.short), part.name))
+        if found.incomplete is not None:
+            obstacles.append(Obstacle("incomplete", f"{part.name}: {found.incomplete}"))
+    said = _malformed(table, joined)
+    if said is not None:
+        obstacles.append(Obstacle("malformed", f"{said}."))
     return obstacles
+
+
+def _incomplete_file(tasks: Sequence[str], file: str) -> Obstacle:
+    text = f"{len(tasks)} tasks hold fewer annotations than they declare ({few(tasks)}): {file} is incomplete."
+    return Obstacle("incomplete", text)

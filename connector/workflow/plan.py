@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from connector.annotations.collect import natural_key
 from connector.annotations.display import few
 from connector.tools.base import (
     ClearFields,
+    PutFields,
     PutReviewTasks,
     PutSummary,
     PutView,
@@ -22,8 +23,9 @@ from connector.tools.base import (
 )
 
 FieldValue = str | float
-CLEARED_AT_ONCE = 100
-"""Units per step when fields are taken away: each is one request of its own, and a step is what a crash can repeat."""
+AT_ONCE = 100
+"""Units per step where each is a write of its own: a step is what a crash can repeat, and what a tool's other users may
+have to wait for."""
 
 Fields = Mapping[str, Mapping[str, FieldValue]]
 """field -> unit -> value"""
@@ -47,38 +49,63 @@ def plan_fields(desired: Fields, held: Fields) -> list[SetField | ClearFields]:
     """The operations that turn the field values `held` into those `desired`; equal values of a field go in one
     operation."""
     sets: dict[tuple[str, FieldValue], list[str]] = defaultdict(list)
-    for field, values in desired.items():
-        there = held.get(field, {})
-        for unit, value in values.items():
-            if not same(there.get(unit), value):
-                sets[field, value].append(unit)
     gone: dict[str, list[str]] = defaultdict(list)
-    for field, values in held.items():
-        wanted = desired.get(field, {})
-        for unit in values:
-            if unit not in wanted:
-                gone[unit].append(field)
-    clears: dict[tuple[str, ...], list[str]] = defaultdict(list)
-    for unit, fields in gone.items():
-        clears[tuple(sorted(fields))].append(unit)
+    for field, unit, value in _differences(desired, held):
+        if value is None:
+            gone[unit].append(field)
+        else:
+            sets[field, value].append(unit)
     return [
         *(SetField(field, value, tuple(units)) for (field, value), units in sets.items()),
-        *(ClearFields(fields, tuple(units)) for fields, units in sorted(clears.items())),
+        *_clears({unit: tuple(sorted(fields)) for unit, fields in gone.items()}),
     ]
 
 
-def in_steps(operations: Iterable[WriteOp]) -> list[WriteOp]:
-    """The same operations with long removals cut into steps."""
-    cut: list[WriteOp] = []
-    for op in operations:
-        if isinstance(op, ClearFields):
-            cut += [
-                ClearFields(op.fields, op.units[start : start + CLEARED_AT_ONCE])
-                for start in range(0, len(op.units), CLEARED_AT_ONCE)
-            ]
-        else:
-            cut.append(op)
-    return cut
+def plan_units(desired: Fields, held: Fields, created: Mapping[str, str | None]) -> list[PutFields]:
+    """The same for a tool that is written unit by unit: all fields of a unit in one operation, in steps.
+
+    The oldest units (by `created`) come first, since neighbours are read and written faster.
+    """
+    changes: dict[str, dict[str, FieldValue | None]] = defaultdict(dict)
+    for field, unit, value in _differences(desired, held):
+        changes[unit][field] = value
+    return _put({unit: changes[unit] for unit in sorted(changes, key=lambda unit: _age(unit, created))})
+
+
+def plan_removal(fields: Mapping[str, tuple[str, ...]], *, per_unit: bool) -> list[ClearFields] | list[PutFields]:
+    """The operations that take these fields away: unit -> names."""
+    return _put({unit: dict.fromkeys(names) for unit, names in fields.items()}) if per_unit else _clears(fields)
+
+
+def _differences(desired: Fields, held: Fields) -> Iterator[tuple[str, str, FieldValue | None]]:
+    """(field, unit, value), None where a value that is held is no longer wanted."""
+    for field, values in desired.items():
+        there = held.get(field, {})
+        yield from ((field, unit, value) for unit, value in values.items() if not same(there.get(unit), value))
+    for field, values in held.items():
+        wanted = desired.get(field, {})
+        yield from ((field, unit, None) for unit in values if unit not in wanted)
+
+
+def _clears(fields: Mapping[str, tuple[str, ...]]) -> list[ClearFields]:
+    """Units with the same names go together."""
+    units: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    for unit, names in fields.items():
+        units[names].append(unit)
+    return [ClearFields(names, part) for names, found in sorted(units.items()) for part in _steps(found)]
+
+
+def _put(changes: Mapping[str, Mapping[str, FieldValue | None]]) -> list[PutFields]:
+    return [PutFields({unit: changes[unit] for unit in part}) for part in _steps(list(changes))]
+
+
+def _steps(units: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    for start in range(0, len(units), AT_ONCE):
+        yield tuple(units[start : start + AT_ONCE])
+
+
+def _age(unit: str, created: Mapping[str, str | None]) -> tuple[str, tuple[int, int, str, str]]:
+    return created.get(unit) or "", natural_key(unit)
 
 
 def same(held: object, wanted: object) -> bool:
@@ -97,6 +124,10 @@ def _field_lines(operations: Iterable[WriteOp]) -> list[str]:
         elif isinstance(op, ClearFields):
             for field in op.fields:
                 cleared[field].update(op.units)
+        elif isinstance(op, PutFields):
+            for unit, fields in op.units.items():
+                for field, value in fields.items():
+                    (cleared if value is None else written)[field].add(unit)
     return [
         *(f"set {field} on {_units(units)}" for field, units in written.items()),
         *(f"take {field} away from {_units(units)}" for field, units in cleared.items()),
@@ -105,7 +136,9 @@ def _field_lines(operations: Iterable[WriteOp]) -> list[str]:
 
 def _units(units: set[str]) -> str:
     shown = sorted(units, key=natural_key)
-    return f"{len(shown):,} unit{'' if len(shown) == 1 else 's'} ({few(shown)})"
+    # Ids of some tools are long: five of them hide what the line says.
+    named = few(shown, most=5 if len(shown[0]) <= 12 else 1)
+    return f"{len(shown):,} unit{'' if len(shown) == 1 else 's'} ({named})"
 
 
 def _describe(op: WriteOp) -> str | None:

@@ -19,13 +19,15 @@ from connector.workflow.writing import (
     SUMMARY,
     VIEW,
     Progress,
+    columns_of,
     fields_known,
 )
 
 Known = Callable[[str], Collection[str] | None]
 
 FULL_PULL_EVERY = 24 * 3600.0
-"""Seconds between full pulls: deleted tasks, and users deleted since, show in nothing cheaper."""
+"""Seconds between full pulls: what is deleted, users too, and in Argilla responses that a script uploads in bulk, show
+in nothing cheaper."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,16 @@ class Pulled:
     gone: int
     full: bool
     skipped: dict[str, str]
+
+
+def reach(tool: Tool, store: Store, *, now: float, full: bool) -> Project:
+    """Open the project with what the store knows of it, or, before a full pull, as if for the first time."""
+    stored = store.source(tool.source)
+    return tool.open("" if stored is None or _is_due(stored, now, full=full) else stored.settings)
+
+
+def _is_due(stored: StoredSource, now: float, *, full: bool) -> bool:
+    return full or stored.full_pull_at is None or not 0 <= now - stored.full_pull_at < FULL_PULL_EVERY
 
 
 def pull(
@@ -58,13 +70,12 @@ def pull(
     DataNotTrusted : the pull was cut short; nothing of it is kept.
     """
     stored = store.source(project.source)
-    whole = (
-        full or stored is None or stored.full_pull_at is None or not 0 <= now - stored.full_pull_at < FULL_PULL_EVERY
-    )
+    whole = stored is None or _is_due(stored, now, full=full)
     with store.transaction():
         if whole or stored is None:
             found = tool.find_ours()
-            fetched, cursor, gone = _everything(tool, store, project.source, prefix, progress)
+            known = fields_known(store, project.source, columns_of(found))
+            fetched, cursor, gone = _everything(tool, store, project.source, prefix, known, progress)
             _mend_ledger(store, project.source, found)
             _mend_reviews(tool, store, project.source, found.get(REVIEW_PROJECT))
         else:
@@ -85,10 +96,11 @@ def pull(
     return Pulled(fetched, gone, whole, store.skipped(project.source))
 
 
-def _everything(tool: Tool, store: Store, source: str, prefix: str, progress: Progress) -> tuple[int, Cursor, int]:
+def _everything(
+    tool: Tool, store: Store, source: str, prefix: str, known: Known, progress: Progress
+) -> tuple[int, Cursor, int]:
     seen: set[str] = set()
     cursor = Cursor()
-    known = fields_known(store, source)
     for page in tool.pull():
         _keep(store, source, page, prefix, known)
         seen.update(unit.id for unit in page.units)

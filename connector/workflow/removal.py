@@ -6,16 +6,18 @@ Fields are found in the tool itself, not in the ledger: a lost store leaves noth
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
+from connector.errors import WritesFailed
 from connector.store import Store
-from connector.tools.base import ClearFields, RemoveReview, RemoveSummary, RemoveView, ResetColumns, Tool, WriteOp
+from connector.tools.base import RemoveReview, RemoveSummary, RemoveView, ResetColumns, Tool, WriteOp
 from connector.workflow.fields import sort_fields
-from connector.workflow.plan import WritePlan, in_steps
+from connector.workflow.plan import WritePlan, plan_removal
 from connector.workflow.pulling import Known
+from connector.workflow.sources import Reached, Source, opened
 from connector.workflow.writing import (
+    COLUMNS,
     DEFAULT_VIEW,
     FOREIGN,
     REVIEW_PROJECT,
@@ -24,6 +26,8 @@ from connector.workflow.writing import (
     Progress,
     Written,
     apply_plan,
+    columns_of,
+    failed_together,
     fields_known,
 )
 
@@ -33,51 +37,76 @@ UNFINISHED = "removal"
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """What stood in the tool and was, or would be, taken away; `review_project` is one that stays."""
+    """What stood in a project and was, or would be, taken away; `review_project` is one that stays."""
 
+    name: str
     plan: WritePlan
     lines: list[str]
-    written: Written | None
+    written: Written | None = None
     review_project: str | None = None
 
 
 def remove(
-    tool: Tool, store: Store, prefix: str, *, review: bool, dry_run: bool, reading: Progress, writing: Progress
-) -> Removal:
-    """Take our fields, tab, description line and columns out of the tool; with `review`, our review project too.
+    sources: Sequence[Source],
+    store: Store,
+    prefix: str,
+    *,
+    review: bool,
+    dry_run: bool,
+    reading: Progress,
+    writing: Progress,
+) -> tuple[Removal, ...]:
+    """Take our fields, tab, description line and columns out of each project; with `review`, our review project too.
+
+    Every project is read before anything is taken away.
 
     Raises
     ------
     WritesFailed : something did not arrive; running again goes on from there.
     """
-    project = tool.open()
+    reached = opened(sources, lambda tool: tool.open())
+    planned = [_planned(one, store, prefix, review=review, reading=reading) for one in reached]
+    if dry_run:
+        return tuple(planned)
+    done: list[Removal] = []
+    failures: list[tuple[str, WritesFailed]] = []
+    # The last first: a review project that several share goes with the project that it was made for, the first.
+    for one, removal in reversed(list(zip(reached, planned, strict=True))):
+        source = one.project.source
+        store.record(source, UNFINISHED, {"": True})
+        try:
+            written = apply_plan(one.tool, store, source, removal.plan, writing)
+        except WritesFailed as error:
+            failures.append((one.name, error))
+            continue
+        store.forget_writes(source, keep_review=not review)
+        done.append(replace(removal, written=written))
+    if failures:
+        raise failed_together(failures[::-1], alone=len(reached) == 1)
+    return tuple(done[::-1])
+
+
+def _planned(one: Reached, store: Store, prefix: str, *, review: bool, reading: Progress) -> Removal:
+    tool, source = one.tool, one.project.source
     found = tool.find_ours()
-    fields = _fields_in_tool(tool, prefix, fields_known(store, project.source), reading)
+    known = fields_known(store, source, columns_of(found))
+    fields = _fields_in_tool(tool, prefix, known, reading)
     operations: list[WriteOp] = []
-    ledger = store.ledger(project.source)
+    ledger = store.ledger(source)
     default = ledger.get(DEFAULT_VIEW, {}).get("")
     if VIEW in found or default is not None:
         operations.append(RemoveView(None if default is None else str(default)))
-    by_fields: dict[tuple[str, ...], list[str]] = defaultdict(list)
-    for unit, names in fields.items():
-        by_fields[names].append(unit)
-    operations += in_steps([ClearFields(names, tuple(units)) for names, units in sorted(by_fields.items())])
+    operations += plan_removal(fields, per_unit=tool.capabilities.per_unit)
     if "summary" in found:
         operations.append(RemoveSummary())
     review_project = found.get(REVIEW_PROJECT) or ledger.get(REVIEW_PROJECT, {}).get("")
     if review and review_project is not None:
         operations.append(RemoveReview(review_project))
-    if fields or any(not item.startswith(FOREIGN) and item not in {REVIEW_PROJECT, REVIEW_TASK} for item in ledger):
+    left_over = any(not item.startswith(FOREIGN) and item not in {REVIEW_PROJECT, REVIEW_TASK} for item in ledger)
+    if fields or COLUMNS in found or left_over:
         operations.append(ResetColumns())
-    kept = None if review else review_project
     plan = WritePlan(tuple(operations))
-    lines = plan.lines()
-    if dry_run:
-        return Removal(plan, lines, None, kept)
-    store.record(project.source, UNFINISHED, {"": True})
-    written = apply_plan(tool, store, project.source, plan, writing)
-    store.forget_writes(project.source, keep_review=not review)
-    return Removal(plan, lines, written, kept)
+    return Removal(one.name, plan, plan.lines(), review_project=None if review else review_project)
 
 
 def _fields_in_tool(tool: Tool, prefix: str, known: Known, progress: Progress) -> Mapping[str, tuple[str, ...]]:

@@ -18,20 +18,22 @@ def review_items(
     names: Callable[[], Mapping[str, str]] | None,
     existing: Collection[str],
     limit: int | None,
+    possible: Callable[[str], bool] = lambda unit: True,  # noqa: ARG005 - every unit
 ) -> tuple[ReviewItem, ...]:
     """The conflicts without a review task yet, lowest agreement first.
 
     A unit goes to review when a question of it is in conflict and has all its required ratings: until then a rater who
     opened the review project would see the others' votes. `limit` is the most review tasks there should be, those of
     `existing` counted. `names` gives rater id -> name where the raters are to be named; it is asked only if needed.
+    `possible` says whether a unit stands where review tasks can be made.
     """
     worst: dict[str, float] = {}
     for question in report.questions.values():
         for unit in _conflicts(question, required_ratings):
-            agreement = question.units[unit].agreement
+            agreement = question.tasks[unit].agreement
             worst[unit] = min(worst.get(unit, 1.0), 1.0 if agreement is None else agreement)
     new = sorted(
-        (unit for unit in worst if unit not in existing),
+        (unit for unit in worst if unit not in existing and possible(unit)),
         key=lambda unit: (worst[unit], natural_key(unit)),
     )
     room = len(new) if limit is None else max(0, limit - len(existing))
@@ -39,7 +41,7 @@ def review_items(
 
 
 def _conflicts(question: QuestionReport, required_ratings: int) -> list[str]:
-    units = question.units
+    units = question.tasks
     return [
         unit
         for unit, status, count in zip(units.unit_ids, units.status, units.n_ratings, strict=True)
@@ -77,9 +79,11 @@ def _items(report: AgreementReport, units: Sequence[str], labels: Mapping[str, s
         for unit_code, rater_code, value in zip(
             ratings.units.tolist(), ratings.raters.tolist(), ratings.values.tolist(), strict=True
         ):
-            unit = ratings.unit_ids[unit_code]
+            item = ratings.unit_ids[unit_code]
+            unit = question.source.task_of[item] if question.source.task_of else item
             if unit in votes:
                 label = labels[str(ratings.rater_ids[rater_code])]
+                label = label if unit == item else f"{item.removeprefix(unit)} {label}"
                 votes[unit][f"{name}: {label}" if several else label] = text_of(categories[value], question.kind)
     return [
         ReviewItem(unit, dict(sorted(votes[unit].items(), key=lambda vote: (len(vote[0]), vote[0])))) for unit in units

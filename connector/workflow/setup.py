@@ -42,22 +42,39 @@ class Prompt:
     only_if: str | None = None
 
 
-def prompts(environ: Mapping[str, str] | None = None) -> tuple[Prompt, ...]:
-    """The questions in the order they are asked."""
+def which_tool(environ: Mapping[str, str] | None = None) -> Prompt:
+    """The first question: whose url the environment holds is the default."""
     from connector.tools.registry import BUILT_IN
 
     environ = os.environ if environ is None else environ
     tools = tuple(BUILT_IN)
-    variable = NATIVE_NAMES["label_studio"]["url"]
-    address = f"${{{variable}}}" if environ.get(variable) else "http://localhost:8080"
+    there = [tool for tool in tools if environ.get(NATIVE_NAMES[tool]["url"])]
+    return Prompt("tool", f"Annotation tool ({' or '.join(tools)})", (*there, *tools)[0], _one_of(tools))
+
+
+def prompts(tool: str, environ: Mapping[str, str] | None = None) -> tuple[Prompt, ...]:
+    """The other questions, in the order they are asked."""
+    environ = os.environ if environ is None else environ
+    variable = NATIVE_NAMES[tool]["url"]
+    argilla = tool == "argilla"
+    usual = "http://localhost:6900" if argilla else "http://localhost:8080"
+    project = (
+        Prompt("project", "Dataset (workspace/dataset)", None, _dataset)
+        if argilla
+        else Prompt("project", "Project (the number in its address, /projects/N)", None, _number)
+    )
+    review = (
+        "Review workspace (empty: one named after the dataset's; an owner's key can make it)"
+        if argilla
+        else "Review project's id or title (empty: a new one is made)"
+    )
     return (
-        Prompt("tool", f"Annotation tool ({' or '.join(tools)})", tools[0], _one_of(tools)),
-        Prompt("url", "Its address", address, _address),
-        Prompt("project", "Project (the number in its address, /projects/N)", None, _number),
+        Prompt("url", "Its address", f"${{{variable}}}" if environ.get(variable) else usual, _address),
+        project,
         Prompt("expected", "How many ratings should every unit have (empty: at least two)", "", _count),
         Prompt("threshold", "Agreement that a pilot batch must reach", "0.70", _threshold),
         Prompt("review", "Make review tasks for conflicts (yes or no)", "no", _yes),
-        Prompt("review_project", "Review project's id or title (empty: a new one is made)", "", _or_none, "review"),
+        Prompt("review_project", review, "", _or_none, "review"),
         Prompt("store", "Where to keep what was read (a file beside the configuration)", "connector.db", _filled),
     )
 
@@ -65,11 +82,16 @@ def prompts(environ: Mapping[str, str] | None = None) -> tuple[Prompt, ...]:
 def ask(one: Callable[[Prompt], Any], given: Mapping[str, Any], environ: Mapping[str, str] | None = None) -> Answers:
     """Answers to all questions: those `given` (by flags; None: not given), and `one(prompt)` for each of the rest."""
     answers: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-    for prompt in prompts(environ):
+    if "tool" not in answers:
+        answers["tool"] = one(which_tool(environ))
+    if answers["tool"] not in NATIVE_NAMES:
+        known = " or ".join(NATIVE_NAMES)
+        raise FixConfiguration(f"There is no tool '{answers['tool']}' that can be asked about.", f"Give {known}.")
+    for prompt in prompts(answers["tool"], environ):
         if prompt.name not in answers and (prompt.only_if is None or answers.get(prompt.only_if)):
             answers[prompt.name] = one(prompt)
-    known = {field.name for field in fields(Answers)}
-    return Answers(**{name: value for name, value in answers.items() if name in known})
+    fits = {field.name for field in fields(Answers)}
+    return Answers(**{name: value for name, value in answers.items() if name in fits})
 
 
 def write_config(answers: Answers, path: str | os.PathLike[str], *, force: bool = False) -> Path:
@@ -105,6 +127,7 @@ def render(answers: Answers) -> str:
         tool=_scalar(answers.tool),
         url=_scalar(answers.url or f"${{{native['url']}}}"),
         api_key=f"${{{native['api_key']}}}",
+        where_keys_are=_WHERE_KEYS_ARE.get(answers.tool, "where the tool shows it"),
         project=_scalar(answers.project),
         expected=_scalar(answers.expected),
         review=review,
@@ -164,6 +187,12 @@ def _number(text: str) -> str:
     return text.strip()
 
 
+def _dataset(text: str) -> str:
+    if not re.fullmatch(r"[^/]+/[^/]+", text.strip()):
+        raise ValueError("please write workspace/dataset, as in research/reviews")
+    return text.strip()
+
+
 def _address(text: str) -> str:
     return _filled(text) if "${" in text else checked_url(_filled(text))
 
@@ -205,6 +234,8 @@ def _threshold(text: str) -> float:
     return value
 
 
+_WHERE_KEYS_ARE = {"label_studio": "Account & Settings, Personal Access Token", "argilla": "My settings, API key"}
+
 _REVIEW_OFF = """\
 # review: ## without the signs in front: review tasks of the conflicts
 #   project: null ## Label Studio: review project's id or title; null: a new one. Argilla: workspace
@@ -223,15 +254,15 @@ _TEMPLATE = """\
 
 tool: {tool} ## label_studio or argilla
 url: {url} ## the tool's address, with its sub-path if it has one
-api_key: {api_key} ## Account & Settings, Personal Access Token; the token itself does not belong here
+api_key: {api_key} ## {where_keys_are}; the token itself does not belong here
 project: {project} ## the number in the project's address; argilla: workspace/dataset
 
-sources: [] ## in place of the four lines above: one of them, or {{file: PATH}} (several: not yet)
-unit_key: null ## not yet: the data field that names a unit across several sources
+sources: [] ## in place of the four lines above: several such, and {{file: PATH}}; together one table
+unit_key: null ## a field of the tasks' data: those with one value are one unit, in whatever source
 
 raters:
-  map: {{}} ## not yet: one person's ids in several sources
-  reviewers: [] ## ids that adjudicate; what they made is no rating
+  map: {{}} ## one person's ids under one name: {{label_studio:7/3: anna, argilla:ws/ds/ID: anna}}
+  reviewers: [] ## ids that adjudicate; what they made is no rating (several sources: label_studio:7/3)
   exclude: [] ## ids whose annotations are left out and counted
   expected: {expected} ## ratings that every unit needs; null: gate.min_ratings
 
@@ -244,7 +275,7 @@ ground_truth: include ## annotations marked as ground truth: include (as their a
 #     empty: missing ## multi-label, an empty answer: missing, or none (no label applies)
 #     required: true ## whether the gate judges it
 #     relabel: {{Pos: positive}} ## labels to count as another
-#     by: position ## choices that differ by task: compare by their position
+#     by: position ## choices that differ by task: position; paths: prefix, leaf, top; spans: untrimmed
 
 conflict:
   share_below: 0.6 ## a unit whose commonest label has a smaller share is a conflict
@@ -253,8 +284,8 @@ push:
   prefix: iaa_ ## begins the name of every field we write into the tool
   scores: true ## status, agreement, share of the top label, number of ratings
   majority: complete ## the commonest label: on units with all their ratings (complete), or off
-  view: true ## a tab with the conflicts, worst first (needs scores)
-  summary: true ## one line in the project's description
+  view: true ## Label Studio: a tab with the conflicts, worst first (needs scores)
+  summary: true ## Label Studio: one line in the project's description
 
 {review}
 

@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 from connector.agreement.gate import printed
+from connector.agreement.report import AgreementReport
 from connector.config import Settings
-from connector.errors import DataNotTrusted, FixConfiguration
+from connector.errors import DataNotTrusted, FixConfiguration, WritesFailed
 from connector.store import Store
-from connector.tools.base import Project, PutReviewTasks, PutSummary, PutView, RemoveSummary, RemoveView, Tool, WriteOp
-from connector.workflow.fields import AGREEMENT, STATUS, desired_fields, field_names
-from connector.workflow.measure import Measured, collect, distrust, measure, required_ratings
-from connector.workflow.plan import Fields, WritePlan, in_steps, plan_fields
+from connector.tools.base import (
+    Project,
+    PutReviewTasks,
+    PutSummary,
+    PutView,
+    RemoveSummary,
+    RemoveView,
+    ReviewItem,
+    WriteOp,
+)
+from connector.workflow.fields import AGREEMENT, STATUS, desired_fields, field_names, fitting
+from connector.workflow.joining import Joined
+from connector.workflow.measure import Measured, collect_joined, distrust, measure, required_ratings
+from connector.workflow.plan import Fields, WritePlan, plan_fields, plan_units
 from connector.workflow.pulling import Pulled, pull
 from connector.workflow.review import review_items
+from connector.workflow.sources import Reached, Source, join_stored, reach_all
 from connector.workflow.writing import (
     DEFAULT_VIEW,
     FIELD,
@@ -28,6 +41,7 @@ from connector.workflow.writing import (
     Progress,
     Written,
     apply_plan,
+    failed_together,
     view_value,
 )
 
@@ -36,14 +50,16 @@ VIEW_TITLE = "Conflicts"
 
 @dataclass(frozen=True, slots=True)
 class Synced:
-    """What a sync did: the pull, the numbers, the plan, and (unless it was a dry run) what was written."""
+    """What a sync did to one project: the pull, the numbers of the whole table, the plan, and (unless it was a dry run)
+    what was written. `name` is the project's own among the sources."""
 
+    name: str
     project: Project
     pulled: Pulled
     measured: Measured
     plan: WritePlan
     written: Written | None
-    review_project: str | None
+    review_link: str | None
     view_link: str | None
 
 
@@ -56,40 +72,86 @@ class Watch:
     now: Callable[[], float]
 
 
-def sync(tool: Tool, store: Store, settings: Settings, *, dry_run: bool, full: bool, watch: Watch) -> Synced:
-    """Pull what changed, measure everything, write the difference.
+def sync(
+    sources: Sequence[Source], store: Store, settings: Settings, *, dry_run: bool, full: bool, watch: Watch
+) -> tuple[Synced, ...]:
+    """Pull what changed, measure everything, write the difference: what was done to each project.
 
-    The store must have been opened with `keep=not dry_run`.
+    Every project is pulled before anything is measured, everything planned before anything is written. The store must
+    have been opened with `keep=not dry_run`.
 
     Raises
     ------
-    ToolTrouble : the tool can't be reached or refuses us; nothing is half written in the store.
+    ToolTrouble : a tool can't be reached or refuses us; nothing is half written in the store.
     DataNotTrusted : over 1% of the tasks are malformed; nothing was pushed.
     WritesFailed : some writes did not arrive; the ledger holds those that did.
     """
     started = watch.now()
-    project = tool.open()
-    pulled = pull(tool, store, project, settings.push.prefix, now=started, full=full, progress=watch.pulling)
-    run = store.start_run(project.source, "sync", started)
-    measured = measure_stored(store, project, settings)
+    reached = reach_all(sources, store, now=started, full=full)
+    joined = join_stored(sources, reached, store, settings)
+    pulls = [_pull(one, store, settings, started, watch, full=full) for one in reached]
+    runs = [store.start_run(one.project.source, "sync", started) for one in reached]
+    measured = measure_joined(joined, settings)
     try:
-        distrust(measured.table)
+        distrust(measured.table, joined)
     except DataNotTrusted as error:
-        store.end_run(run, watch.now(), "not trusted", {"pulled": pulled.fetched})
+        for run, pulled in zip(runs, pulls, strict=True):
+            store.end_run(run, watch.now(), "not trusted", {"pulled": pulled.fetched})
         raise DataNotTrusted(error.message, f"{error.hint} Nothing was pushed.") from None
-    plan = plan_writes(tool, store, project, settings, measured)
-    written = None
+    plans = plan_writes(reached, store, settings, measured)
+    written: list[Written | None] = [None] * len(plans)
     if not dry_run:
-        written = apply_plan(tool, store, project.source, plan, watch.writing)
-        counts = {"pulled": pulled.fetched, "gone": pulled.gone, "written": written.values + written.cleared}
-        store.end_run(run, watch.now(), "done", counts)
-    review, tab = (store.item(project.source, item) for item in (REVIEW_PROJECT, VIEW_LINK))
-    return Synced(project, pulled, measured, plan, written, review, tab)
+        for place, done in enumerate(_write(reached, store, plans, watch)):
+            pulled, written[place] = pulls[place], done
+            counts = {"pulled": pulled.fetched, "gone": pulled.gone, "written": done.values + done.cleared}
+            store.end_run(runs[place], watch.now(), "done", counts)
+    return tuple(
+        Synced(
+            one.name,
+            one.project,
+            pulled,
+            measured,
+            plan,
+            done,
+            _review_link(one, store),
+            store.item(one.project.source, VIEW_LINK) or _listed(one.project, settings),
+        )
+        for one, pulled, plan, done in zip(reached, pulls, plans, written, strict=True)
+    )
 
 
-def measure_stored(store: Store, project: Project, settings: Settings) -> Measured:
-    """The numbers of everything the store holds of a project."""
-    return measure(collect(store.entries(project.source), project.schema, settings), settings, live=True)
+def _review_link(one: Reached, store: Store) -> str | None:
+    project = store.item(one.project.source, REVIEW_PROJECT)
+    return None if project is None else one.tool.review_link(str(project))
+
+
+def _listed(project: Project, settings: Settings) -> str | None:
+    """Where a tool without a tab of ours lists the conflicts."""
+    return project.conflicts if settings.push.view and settings.push.scores else None
+
+
+def _pull(one: Reached, store: Store, settings: Settings, now: float, watch: Watch, *, full: bool) -> Pulled:
+    return pull(one.tool, store, one.project, settings.push.prefix, now=now, full=full, progress=watch.pulling)
+
+
+def measure_joined(joined: Joined, settings: Settings) -> Measured:
+    """The numbers of everything that the sources hold."""
+    table, _ = collect_joined(joined, settings)
+    return measure(table, settings, live=True, joined=joined)
+
+
+def _write(reached: Sequence[Reached], store: Store, plans: Sequence[WritePlan], watch: Watch) -> list[Written]:
+    """Carry out each project's plan; one that fails does not keep the others from being tried."""
+    written: list[Written] = []
+    failures: list[tuple[str, WritesFailed]] = []
+    for one, plan in zip(reached, plans, strict=True):
+        try:
+            written.append(apply_plan(one.tool, store, one.project.source, plan, watch.writing))
+        except WritesFailed as error:
+            failures.append((one.name, error))
+    if failures:
+        raise failed_together(failures, alone=len(reached) == 1)
+    return written
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,62 +170,106 @@ class ReviewStatus:
         return [f"{made}{self.existing:,} review tasks{where}, {self.waiting:,} conflicts without one."]
 
 
-def review(tool: Tool, store: Store, settings: Settings, *, create: bool, watch: Watch) -> ReviewStatus:
+def review(sources: Sequence[Source], store: Store, settings: Settings, *, create: bool, watch: Watch) -> ReviewStatus:
     """Count the conflicts without a review task and, with `create`, make their tasks. Nothing else is written.
 
     Raises
     ------
     ToolTrouble, WritesFailed : as for `sync`.
     """
-    project = tool.open()
-    pull(tool, store, project, settings.push.prefix, now=watch.now(), full=False, progress=watch.pulling)
-    measured = measure_stored(store, project, settings)
-    distrust(measured.table)
-    operations = _reviews(tool, settings, measured, store.ledger(project.source))
-    waiting = sum(len(op.items) for op in operations)
+    started = watch.now()
+    reached = reach_all(sources, store, now=started, full=False)
+    joined = join_stored(sources, reached, store, settings)
+    for one in reached:
+        _pull(one, store, settings, started, watch, full=False)
+    measured = measure_joined(joined, settings)
+    distrust(measured.table, joined)
+    operations = _reviews(reached, settings, measured, [store.ledger(one.project.source) for one in reached])
+    waiting = sum(len(op.items) for op in operations.values())
     made = 0
     if create and operations:
-        made = apply_plan(tool, store, project.source, WritePlan(tuple(operations)), watch.writing).review_tasks
-    existing = store.ledger(project.source, REVIEW_TASK).get(REVIEW_TASK, {})
-    return ReviewStatus(store.item(project.source, REVIEW_PROJECT), len(existing), waiting - made, made)
+        plans = [WritePlan((operations[one.place],) if one.place in operations else ()) for one in reached]
+        made = sum(written.review_tasks for written in _write(reached, store, plans, watch))
+    there = {one.name: store.item(one.project.source, REVIEW_PROJECT) for one in reached}
+    projects = [str(place) if len(there) == 1 else f"{place} ({name})" for name, place in there.items() if place]
+    existing = sum(len(store.ledger(one.project.source, REVIEW_TASK).get(REVIEW_TASK, {})) for one in reached)
+    return ReviewStatus(", ".join(projects) or None, existing, waiting - made, made)
 
 
-def plan_writes(tool: Tool, store: Store, project: Project, settings: Settings, measured: Measured) -> WritePlan:
-    """What is to be written so that the tool shows these numbers."""
-    push, can = settings.push, tool.capabilities
-    ledger = store.ledger(project.source)
+def plan_writes(reached: Sequence[Reached], store: Store, settings: Settings, measured: Measured) -> list[WritePlan]:
+    """What is to be written so that each tool shows these numbers on its own tasks."""
+    ledgers = [store.ledger(one.project.source) for one in reached]
+    reviews = _reviews(reached, settings, measured, ledgers)
+    return [
+        WritePlan(
+            (
+                *_shown(one, store, settings, measured, ledger),
+                *([reviews[one.place]] if one.place in reviews else []),
+            )
+        )
+        for one, ledger in zip(reached, ledgers, strict=True)
+    ]
+
+
+def _shown(
+    one: Reached, store: Store, settings: Settings, measured: Measured, ledger: dict[str, dict[str, Any]]
+) -> list[WriteOp]:
+    """The fields, the tab and the line of one project: of the questions that it asks, as if it were alone."""
+    push, can = settings.push, one.tool.capabilities
+    report = _asked_by(one, measured)
     operations: list[WriteOp] = []
     if can.fields:
         desired = desired_fields(
-            measured.report,
+            report,
             prefix=push.prefix,
             required_ratings=required_ratings(settings),
             scores=push.scores,
             majority=push.majority == "complete",
         )
-        desired = _spare(desired, ledger)
+        of = "" if measured.joined is None or len(measured.joined.parts) == 1 else f" of {one.name}"
+        desired = _spare(fitting(_of_tasks(one, measured, desired), can.longest_text), ledger, of)
         held = {item.removeprefix(FIELD): values for item, values in ledger.items() if item.startswith(FIELD)}
-        operations += in_steps(plan_fields(desired, held))
+        created = store.created(one.project.source) if can.per_unit else {}
+        operations += plan_units(desired, held, created) if can.per_unit else plan_fields(desired, held)
     if can.view:
-        operations += _view(settings, measured, ledger)
+        operations += _view(settings, report, ledger)
     if can.summary:
-        text = summary_line(measured, settings)
+        text = summary_line(report, measured, settings)
         if push.summary and ledger.get(SUMMARY, {}).get("") != text:
             operations.append(PutSummary(text))
         elif not push.summary and SUMMARY in ledger:
             operations.append(RemoveSummary())
-    if can.review:
-        operations += _reviews(tool, settings, measured, ledger)
-    return WritePlan(tuple(operations))
+    return operations
 
 
-def _spare(desired: Fields, ledger: Mapping[str, Mapping[str, object]]) -> dict[str, dict[str, str | float]]:
+def _asked_by(one: Reached, measured: Measured) -> AgreementReport:
+    """The report of those questions that a project of several asks."""
+    joined = measured.joined
+    if joined is None or len(joined.parts) == 1:
+        return measured.report
+    asked = joined.parts[one.place].asked
+    return replace(
+        measured.report,
+        questions={name: question for name, question in measured.report.questions.items() if name in asked},
+    )
+
+
+def _of_tasks(one: Reached, measured: Measured, desired: Fields) -> Fields:
+    """Values by the table's units -> by the project's tasks: every task of a unit holds what the unit does."""
+    joined = measured.joined
+    if joined is None:
+        return desired
+    own = {field: joined.own(one.place, values) for field, values in desired.items()}
+    return {field: values for field, values in own.items() if values}
+
+
+def _spare(desired: Fields, ledger: Mapping[str, Mapping[str, object]], of: str) -> dict[str, dict[str, str | float]]:
     """The desired values without those that would overwrite a person's."""
     foreign = {field: ledger.get(FOREIGN + field, {}) for field in desired}
     for field, units in foreign.items():
         if units and not ledger.get(FIELD + field) and not ledger.get(INTENT + field):
             raise FixConfiguration(
-                f"{len(units):,} tasks already hold a field '{field}' that this program did not write"
+                f"{len(units):,} tasks{of} already hold a field '{field}' that this program did not write"
                 f" (such as task {next(iter(units))}).",
                 "Nothing was written. Set another `push.prefix`.",
             )
@@ -174,28 +280,55 @@ def _spare(desired: Fields, ledger: Mapping[str, Mapping[str, object]]) -> dict[
 
 
 def _reviews(
-    tool: Tool, settings: Settings, measured: Measured, ledger: dict[str, dict[str, object]]
-) -> list[PutReviewTasks]:
-    review = settings.review
-    if review is None:
-        return []
+    reached: Sequence[Reached],
+    settings: Settings,
+    measured: Measured,
+    ledgers: Sequence[Mapping[str, Mapping[str, object]]],
+) -> dict[int, PutReviewTasks]:
+    """The review tasks to be made, by the place of the source: a unit's stands where its first task does."""
+    review, joined = settings.review, measured.joined
+    if review is None or joined is None:
+        return {}
+    reviewing = {one.place: one for one in reached if one.tool.capabilities.review}
+    tasks: dict[int, list[ReviewItem]] = {}
+
+    def first(unit: str) -> tuple[int, str] | None:
+        return next((held for held in joined.holders(unit) if held[0] in reviewing), None)
+
+    def names() -> dict[str, str]:
+        found: dict[str, str] = {}
+        for one in reached:
+            for rater, name in one.tool.rater_names().items():
+                found.setdefault(joined.rater(one.place, rater), name)
+        return found
+
     items = review_items(
         measured.report,
         required_ratings=required_ratings(settings),
-        names=tool.rater_names if review.raters == "named" else None,
-        existing=ledger.get(REVIEW_TASK, {}),
+        names=names if review.raters == "named" else None,
+        existing={
+            unit
+            for one, ledger in zip(reached, ledgers, strict=True)
+            for unit in joined.names_of(one.place, ledger.get(REVIEW_TASK, {}))
+        },
         limit=review.limit,
+        possible=lambda unit: first(unit) is not None,
     )
-    return [PutReviewTasks(items, review.project or review.workspace)] if items else []
+    for item in items:
+        if (held := first(item.unit)) is not None:
+            tasks.setdefault(held[0], []).append(item._replace(unit=held[1]))
+    return {
+        place: PutReviewTasks(tuple(found), review.place(reviewing[place].tool.name)) for place, found in tasks.items()
+    }
 
 
-def _view(settings: Settings, measured: Measured, ledger: dict[str, dict[str, object]]) -> list[WriteOp]:
+def _view(settings: Settings, report: AgreementReport, ledger: dict[str, dict[str, object]]) -> list[WriteOp]:
     push = settings.push
     if not (push.view and push.scores):
         default = ledger.get(DEFAULT_VIEW, {}).get("")
         return [RemoveView(None if default is None else str(default))] if VIEW in ledger else []
     columns = field_names(
-        measured.report.questions, prefix=push.prefix, scores=push.scores, majority=push.majority == "complete"
+        report.questions, prefix=push.prefix, scores=push.scores, majority=push.majority == "complete"
     )
     status = push.prefix + STATUS
     view = PutView(VIEW_TITLE, status, "conflict", push.prefix + AGREEMENT, columns)
@@ -203,11 +336,11 @@ def _view(settings: Settings, measured: Measured, ledger: dict[str, dict[str, ob
     return [] if there is None or there == view_value(view) else [view]
 
 
-def summary_line(measured: Measured, settings: Settings) -> str:
+def summary_line(report: AgreementReport, measured: Measured, settings: Settings) -> str:
     """One line for the project's description. Without a time, so that an unchanged sync writes nothing."""
     threshold = settings.gate.threshold
     parts = []
-    for name, question in measured.report.questions.items():
+    for name, question in report.questions.items():
         alpha = question.alpha
         if alpha.value is None:
             said = f"no alpha ({(alpha.reason or 'undefined').replace('_', ' ')})"
@@ -215,11 +348,13 @@ def summary_line(measured: Measured, settings: Settings) -> str:
             said = f"alpha {printed(alpha.value, threshold, 3)}"
             if alpha.low is not None and alpha.high is not None:
                 said += f" ({printed(alpha.low, threshold, 3)} to {printed(alpha.high, threshold, 3)})"
-        label = f"{name}: " if len(measured.report.questions) > 1 else ""
+        label = f"{name}: " if len(report.questions) > 1 else ""
         parts.append(
             f"{label}{said}, {question.n_pairable_units} of {question.n_units} tasks with two ratings or more,"
             f" {question.n_raters} raters"
         )
     if not parts:
         return "Agreement: no question measured yet"
-    return f"Agreement: {'; '.join(parts)}; gate at {threshold:g}: {measured.decision.verdict}"
+    n_sources = 1 if measured.joined is None else len(measured.joined.parts)
+    over = f"over {n_sources} sources: " if n_sources > 1 else ""
+    return f"Agreement: {over}{'; '.join(parts)}; gate at {threshold:g}: {measured.decision.verdict}"

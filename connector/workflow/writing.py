@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from connector.errors import ToolTrouble, WritesFailed
+from connector.errors import FixConfiguration, ToolTrouble, WritesFailed
 from connector.store import Store
 from connector.tools.base import (
     ClearFields,
+    PutFields,
     PutReviewTasks,
     PutSummary,
     PutView,
@@ -26,6 +28,7 @@ INTENT = "intent:"
 """A value about to be written: entered before the call, so that a crash leaves no doubt whose it is."""
 FOREIGN = "foreign:"
 """A field of our name that holds a person's value."""
+COLUMNS = "columns"
 VIEW = "view"
 SUMMARY = "summary"
 REVIEW_TASK = "review_task"
@@ -47,14 +50,24 @@ class Written:
     remote: dict[str, str] = field(default_factory=dict)
 
 
-def fields_known(store: Store, source: str) -> Callable[[str], Collection[str] | None]:
-    """Unit -> the fields that the ledger says we wrote, or were about to; None for all where there is no ledger."""
+def columns_of(found: Mapping[str, str]) -> tuple[str, ...]:
+    """The columns that a tool says are ours (`Tool.find_ours`)."""
+    return tuple(found[COLUMNS].split(",")) if COLUMNS in found else ()
+
+
+def fields_known(store: Store, source: str, columns: Sequence[str] = ()) -> Callable[[str], Collection[str] | None]:
+    """Unit -> the fields that the ledger says we wrote, or were about to.
+
+    Of a unit that the ledger does not know those are the `columns` that are ours by the tool's own marks; None for all
+    units where there is neither a ledger nor such a column.
+    """
     if not store.wrote_fields(source):
-        return lambda unit: None  # noqa: ARG005 - nothing is known of any unit
+        return lambda unit: columns or None  # noqa: ARG005 - nothing is known of any unit
 
     def known(unit: str) -> Collection[str]:
         items = store.items_of(source, unit)
-        return {item.partition(":")[2] for item in items if item.startswith((FIELD, INTENT))}
+        wrote = {item.partition(":")[2] for item in items if item.startswith((FIELD, INTENT))}
+        return wrote or set(columns) - {item.removeprefix(FOREIGN) for item in items}
 
     return known
 
@@ -71,11 +84,17 @@ def apply_plan(tool: Tool, store: Store, source: str, plan: WritePlan, progress:
     total = sum(_size(op) for op in plan.operations)
     done = 0
     for op in plan.operations:
-        if isinstance(op, SetField):
-            with store.transaction():
-                store.record(source, INTENT + op.field, dict.fromkeys(op.units, op.value))
+        intents = _intents(op)
+        with store.transaction():
+            for name, values in intents.items():
+                store.record(source, INTENT + name, values)
         try:
             receipt = tool.apply(op)
+        except FixConfiguration:  # raised before anything is sent
+            with store.transaction():
+                for name, values in intents.items():
+                    store.strike(source, INTENT + name, values)
+            raise
         except ToolTrouble as error:
             failures.append(error.message)
             break
@@ -93,9 +112,35 @@ def apply_plan(tool: Tool, store: Store, source: str, plan: WritePlan, progress:
     return written
 
 
+def failed_together(failures: Sequence[tuple[str, WritesFailed]], *, alone: bool) -> WritesFailed:
+    """What failed in several projects, by their names, as one failure; `alone`: there is but one project."""
+    said = "; ".join(error.message if alone else f"{name}: {error.message}" for name, error in failures)
+    return WritesFailed(said, failures[0][1].hint)
+
+
 def _size(op: WriteOp) -> int:
     """How much of the work an operation is: units for fields, one for the rest."""
-    return max(1, len(op.units)) if isinstance(op, SetField | ClearFields) else 1
+    return max(1, len(op.units)) if isinstance(op, SetField | ClearFields | PutFields) else 1
+
+
+def _intents(op: WriteOp) -> dict[str, dict[str, str | float]]:
+    """The values that an operation is about to write: field -> unit -> value."""
+    if isinstance(op, SetField):
+        return {op.field: dict.fromkeys(op.units, op.value)}
+    return _set_by(op, op.units)[0] if isinstance(op, PutFields) else {}
+
+
+def _set_by(op: PutFields, units: Iterable[str]) -> tuple[dict[str, dict[str, str | float]], dict[str, list[str]]]:
+    """What the operation sets on these units (field -> unit -> value), and what it takes away (field -> units)."""
+    values: dict[str, dict[str, str | float]] = defaultdict(dict)
+    gone: dict[str, list[str]] = defaultdict(list)
+    for unit in units:
+        for name, value in op.units[unit].items():
+            if value is None:
+                gone[name].append(unit)
+            else:
+                values[name][unit] = value
+    return values, gone
 
 
 def _enter(store: Store, source: str, op: WriteOp, receipt: Receipt, written: Written) -> None:
@@ -109,10 +154,16 @@ def _enter(store: Store, source: str, op: WriteOp, receipt: Receipt, written: Wr
             store.strike(source, INTENT + name, receipt.written)
             written.values += len(receipt.written)
         case ClearFields(fields=names):
-            for name in names:
-                store.strike(source, FIELD + name, receipt.written)
-                store.strike(source, INTENT + name, receipt.written)
+            _strike(store, source, dict.fromkeys(names, receipt.written))
             written.cleared += len(receipt.written)
+        case PutFields():
+            values, gone = _set_by(op, receipt.written)
+            for name, of_units in values.items():
+                store.record(source, FIELD + name, of_units)
+                store.strike(source, INTENT + name, of_units)
+                written.values += len(of_units)
+            _strike(store, source, gone)
+            written.cleared += len({unit for units in gone.values() for unit in units})
         case PutReviewTasks():
             tasks = {unit: remote for unit, remote in receipt.remote.items() if unit in set(receipt.written)}
             store.record(source, REVIEW_TASK, tasks)
@@ -132,6 +183,12 @@ def _enter(store: Store, source: str, op: WriteOp, receipt: Receipt, written: Wr
             store.strike(source, SUMMARY, [""])
         case _:
             pass
+
+
+def _strike(store: Store, source: str, gone: Mapping[str, Iterable[str]]) -> None:
+    for name, units in gone.items():
+        store.strike(source, FIELD + name, units)
+        store.strike(source, INTENT + name, units)
 
 
 def view_value(op: PutView) -> list[object]:

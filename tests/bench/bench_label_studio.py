@@ -21,7 +21,7 @@ from typing import Any
 
 import requests
 
-from connector.demo.seed import sign_up
+from connector.demo.label_studio_seed import sign_up
 from connector.tools.base import Cursor, SetField
 from connector.tools.label_studio.read import FIELDS, PAGE
 from connector.tools.label_studio.tool import LabelStudio

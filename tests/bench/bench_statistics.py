@@ -20,7 +20,7 @@ import krippendorff
 import numpy as np
 from nltk.metrics.agreement import AnnotationTask
 
-from connector import Ratings, assess, krippendorff_alpha
+from connector import QuestionRatings, Ratings, assess, krippendorff_alpha
 
 ROUNDS = 7
 RATERS, CATEGORIES, MISSING = 5, 5, 0.4
@@ -36,6 +36,7 @@ def main() -> None:
     replicates()
     many_values()
     whole_report()
+    many_raters()
 
 
 def table_of(units: int, seed: int = 1) -> Any:
@@ -163,6 +164,25 @@ def whole_report() -> None:
         tracemalloc.stop()
         most = 3 * table.nbytes + 64e6
         print(f"  peak at {units:,} units: {peak / 1e6:.0f} MB   at most {most / 1e6:.0f}")
+
+
+def many_raters() -> None:
+    """The diagnosis of raters, leave-one-rater-out among it, where raters are many."""
+    random = np.random.default_rng(3)
+    units = np.repeat(np.arange(100_000), 5)
+    raters = (random.integers(0, 40, 100_000)[:, None] + 40 * np.arange(5)).ravel()
+    truth = random.integers(0, CATEGORIES, 100_000)[units]
+    values = np.where(random.random(len(units)) < 0.7, truth, random.integers(0, CATEGORIES, len(units)))
+    ratings = Ratings.from_codes(units, raters, values)
+    print("\nraters left out one by one, and compared by pairs: 200 raters, 5 on each of 100,000 units")
+    for level in ("nominal", "ordinal", "interval"):
+
+        def diagnosis(level: str = level) -> Any:
+            question = assess(QuestionRatings("q", "choice", ratings, level), confidence=None).questions["q"]
+            assert question.diagnosis is not None
+            return question.diagnosis.rater_pairs
+
+        row(level, medians([diagnosis], 3)[0])
 
 
 if __name__ == "__main__":

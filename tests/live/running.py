@@ -1,4 +1,4 @@
-"""`connector` run as a process against a test's project, and what stands in the project."""
+"""`connector` run as a process against a test's project or dataset, and what stands in a project."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from connector.demo.seed import Api
+from connector.demo.label_studio_seed import Api
 from tests.live.support import SmallProject
 
 PREFIX = "iaa_"
@@ -18,15 +18,19 @@ PREFIX = "iaa_"
 class Run:
     """`connector` in a folder of its own, with one configuration. Each call gives what it printed."""
 
-    def __init__(self, url: str, token: str, project: int | str, folder: Path, **sections: Any) -> None:
+    def __init__(
+        self, url: str, token: str, project: int | str, folder: Path, tool: str = "label_studio", **sections: Any
+    ) -> None:
         self.folder = folder
+        self.token = token
+        variable = f"{tool.upper()}_API_KEY"
         self.environment = {
             "PATH": os.environ["PATH"],
             "HOME": str(folder),
-            "LABEL_STUDIO_API_KEY": token,
+            variable: token,
             "PYTHONPATH": str(Path(__file__).parents[2]),
         }
-        settings = {"tool": "label_studio", "url": url, "api_key": "${LABEL_STUDIO_API_KEY}", "project": str(project)}
+        settings = {"tool": tool, "url": url, "api_key": f"${{{variable}}}", "project": str(project)}
         (folder / "config.yaml").write_text(json.dumps({**settings, **sections}), encoding="utf-8")
 
     def command(self, *arguments: str) -> list[str]:
@@ -39,7 +43,7 @@ class Run:
         )
         assert done.returncode == code, done.stdout[-3000:] + done.stderr
         assert "Traceback" not in done.stderr
-        assert self.environment["LABEL_STUDIO_API_KEY"] not in done.stdout + done.stderr
+        assert self.token not in done.stdout + done.stderr
         return done.stdout + done.stderr
 
 

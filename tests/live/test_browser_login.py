@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from connector.demo.seed import Rater
-from connector.demo.servers import LabelStudioServer
+from connector.demo.label_studio_seed import Rater
+from connector.demo.label_studio_server import LabelStudioServer
 from tests.live.support import SmallProject
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from connector.demo.seed import Api
-from connector.demo.servers import LabelStudioServer
+from connector.demo.label_studio_seed import Api
+from connector.demo.label_studio_server import LabelStudioServer
 from tests.live.running import Run
 from tests.live.support import SmallProject
 

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from connector.demo.seed import Rater
-from connector.demo.servers import LabelStudioServer
+from connector.demo.label_studio_seed import Rater
+from connector.demo.label_studio_server import LabelStudioServer
 from connector.testing import ToolContract
 from tests.contract.label_studio_world import LabelStudioWorld
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from connector.demo.seed import Api
-from connector.demo.servers import LabelStudioServer
+from connector.demo.label_studio_seed import Api
+from connector.demo.label_studio_server import LabelStudioServer
 from tests.live.running import Run, fields
 from tests.live.support import SmallProject
 
@@ -76,8 +76,10 @@ def test_every_kind_is_measured_by_itself_or_named_as_not_measured(
         "stars": ("rating", "ordinal", "ordinal"),
         "count": ("number", "interval", "interval"),
         "day": ("date", "interval", "interval"),
+        "spans": ("spans", "nominal", "character"),
+        "note": ("text", "nominal", "edit"),
     }
-    assert {one["question"] for one in report["not_measured"]} == {"spans", "note"}
+    assert report["not_measured"] == []
 
     first, second, third = fields(owner, made)
     assert first["status"] == "agreed"
@@ -137,3 +139,45 @@ def test_labels_of_any_text_come_back_as_they_are(
     made = project(rows, label_config=CONFIG)
     Run(label_studio.url, label_studio.token, made.id, tmp_path)("sync")
     assert [row["majority_mood"] for row in fields(owner, made)] == labels
+
+
+SPANS = """<View>
+  <Text name="text" value="$text"/>
+  <Labels name="ner" toName="text"><Label value="PER"/><Label value="LOC"/></Labels>
+</View>"""
+
+
+def test_spans_are_pulled_measured_and_pushed_back(
+    owner: Api, label_studio: LabelStudioServer, project: Callable[..., SmallProject], tmp_path: Path
+) -> None:
+    text = "Ana \N{ROCKET} in Rome"
+
+    def span(start: int, end: int, label: str, stored: str) -> dict[str, Any]:
+        return item("ner", "labels", "labels", [label], start=start, end=end, text=stored)
+
+    ana, rome = span(0, 3, "PER", "Ana"), span(10, 14, "LOC", "Rome")
+    # a blank at the edge, and the same place in UTF-16 units as the page counts them
+    votes = [[ana, rome], [span(0, 4, "PER", "Ana "), rome]], [[ana], [ana]], [[rome], []]
+    raters = project([["yes"]]).raters
+    tasks = [
+        {
+            "data": {"text": text},
+            "annotations": [
+                {"completed_by": rater.id, "ground_truth": False, "result": results}
+                for rater, results in zip(raters, answers, strict=False)
+            ],
+        }
+        for answers in votes
+    ]
+    made = project(tasks=tasks, label_config=SPANS)
+    connector = Run(label_studio.url, label_studio.token, made.id, tmp_path)
+    connector("sync")
+    found = json.loads(connector("report", "--format", "json"))["questions"]["ner"]
+    assert (found["kind"], found["distance"], found["n_ratings"]) == ("spans", "character", 6)
+    assert found["mended"] == {"utf16": 3, "trimmed": 1}
+    assert found["coefficients"]["span_f1_exact"]["value"] == pytest.approx(2 * 3 / 7)
+    assert [(pair["a"], pair["b"], pair["n"]) for pair in found["pairs"]] == [("LOC", "(blank)", 4)]
+    first, second, third = fields(owner, made)
+    assert (first["agreement"], second["agreement"], third["agreement"]) == (1, 1, 0)
+    assert (first["status"], second["status"], third["status"]) == ("agreed", "agreed", "conflict")
+    assert first["majority"] == "0-3 PER, 9-13 LOC"

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from connector.demo.seed import Api, choice
-from connector.demo.servers import LabelStudioServer
+from connector.demo.label_studio_seed import Api, choice
+from connector.demo.label_studio_server import LabelStudioServer
 from tests.live.running import Run, fields, state
 from tests.live.support import SmallProject
 

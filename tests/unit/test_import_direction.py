@@ -15,6 +15,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "connector"
 
 BELOW_THE_TOOLS = {"errors", "config", "agreement", "annotations", "tools.base", "store", "workflow", "output"}
+FILES_OF_ANY_FORM = {"tools.csv_files", "tools.json_files", "tools.parquet_files"}
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "agreement": {"errors"},
@@ -26,11 +27,19 @@ MAY_IMPORT: dict[str, set[str]] = {
     # What is shown needs nothing of how it was got.
     "output": {"errors", "annotations", "agreement"},
     "tools.registry": {"errors", "tools.base"},
+    # What every tool's client is made of.
+    "tools.http": {"errors"},
+    # How files are read, whatever they hold.
+    "tools.csv_files": {"errors"},
+    "tools.json_files": {"errors"},
+    "tools.parquet_files": {"errors"},
+    "tools.sound": {"errors", "annotations"},
     # A tool's folder is readable alone: no other tool in it.
-    "tools.label_studio": BELOW_THE_TOOLS,
-    "tools.tables": BELOW_THE_TOOLS,
+    "tools.label_studio": BELOW_THE_TOOLS | FILES_OF_ANY_FORM | {"tools.http", "tools.sound"},
+    "tools.argilla": BELOW_THE_TOOLS | FILES_OF_ANY_FORM | {"tools.http", "tools.sound"},
+    "tools.tables": BELOW_THE_TOOLS | FILES_OF_ANY_FORM,
     # SOURCE of the command line: it tells exports from tables, so it knows both.
-    "tools.files": BELOW_THE_TOOLS | {"tools.label_studio", "tools.tables"},
+    "tools.files": BELOW_THE_TOOLS | FILES_OF_ANY_FORM | {"tools.label_studio", "tools.argilla", "tools.tables"},
     "demo": BELOW_THE_TOOLS,
     # The suite that a new tool's author subclasses: it sees what such an author sees.
     "testing": {"errors", "annotations", "agreement", "tools.base"},

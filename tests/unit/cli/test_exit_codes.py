@@ -79,7 +79,7 @@ def test_one_category_is_undecided_never_a_pass(run: Runner, tmp_path: Path) -> 
     ("arguments", "says"),
     [
         (["agreement", "missing.json"], "missing.json"),
-        (["agreement"], "Missing argument"),
+        (["agreement"], "agreement needs SOURCE"),
         (["agreement", "text.txt"], "text.txt"),
         (["agreement", "good.json", "--level", "cardinal"], "cardinal"),
         (["agreement", "good.json", "--question", "sentimnt"], "sentiment"),

@@ -23,6 +23,11 @@ def settings(text: str) -> Settings:
     return parse(text, ENVIRON)
 
 
+def only(read: Settings) -> ToolSource | FileSource:
+    (source,) = read.named_sources.values()
+    return source
+
+
 def fault(text: str) -> str:
     with pytest.raises(FixConfiguration) as caught:
         parse(text, ENVIRON)
@@ -33,7 +38,7 @@ def fault(text: str) -> str:
 
 def test_four_lines_are_enough_and_the_rest_are_the_documented_defaults() -> None:
     read = settings(LEAST)
-    assert read.source == ToolSource.model_validate(
+    assert only(read) == ToolSource.model_validate(
         {"tool": "label_studio", "url": "http://host:8080/ls", "api_key": TOKEN, "project": "1"}
     )
     rest = read.model_dump(exclude={"tool", "url", "api_key", "project"})
@@ -208,7 +213,7 @@ def test_a_token_in_a_traceback_of_pydantic_is_hidden_too() -> None:
 
 def test_the_token_is_in_no_repr_and_no_dump() -> None:
     read = settings(LEAST)
-    shown = [repr(read), str(read), read.model_dump_json(), str(read.model_dump()), repr(read.source), repr(vars(read))]
+    shown = [repr(read), str(read), read.model_dump_json(), str(read.model_dump()), repr(only(read)), repr(vars(read))]
     shown.append(json.dumps(read.model_dump(mode="json")))
     assert not any(TOKEN in text for text in shown)
     assert read.api_key is not None
@@ -280,7 +285,7 @@ def test_the_tools_own_variables_fill_what_is_absent() -> None:
     assert read.api_key is not None
     argilla = {"ARGILLA_API_URL": "http://a", "ARGILLA_API_KEY": "k"}
     assert parse("tool: argilla\nproject: w/d\n", argilla).url == "http://a"
-    assert parse("sources: [{tool: label_studio, project: 3}]", ENVIRON).source == settings(LEAST).source.model_copy(
+    assert only(settings("sources: [{tool: label_studio, project: 3}]")) == only(settings(LEAST)).model_copy(
         update={"project": "3"}
     )
 
@@ -360,11 +365,75 @@ def test_a_misspelt_tool_is_the_one_fault_told() -> None:
 def test_sources_take_tools_and_files(tmp_path: Path) -> None:
     path = tmp_path / "config.yaml"
     path.write_text("sources: [{file: exports/a.json}]\n")
-    assert load(path, {}).source == FileSource(file=tmp_path / "exports" / "a.json")
+    assert only(load(path, {})) == FileSource(file=tmp_path / "exports" / "a.json")
     several = settings("sources:\n- {tool: label_studio, project: 1}\n- {file: a.json}\n")
     assert [type(source) for source in several.sources] == [ToolSource, FileSource]
-    with pytest.raises(FixConfiguration, match="names 2 sources"):
-        _ = several.source
+    assert list(several.named_sources) == ["label_studio:1", "a.json"]
+
+
+def test_sources_of_one_name_are_told_apart_by_their_server_or_folder() -> None:
+    text = """
+sources:
+- {tool: label_studio, project: 7}
+- {tool: label_studio, project: 7, url: "https://other.example.org/ls/"}
+- {tool: label_studio, project: 8}
+- {tool: argilla, project: w/d, url: http://a, api_key: k}
+- {file: one/ratings.csv}
+- {file: two/ratings.csv}
+- {file: two/gold.csv}
+"""
+    assert list(settings(text).named_sources) == [
+        "label_studio:7@host:8080/ls", "label_studio:7@other.example.org/ls", "label_studio:8", "argilla:w/d",
+        "one/ratings.csv", "two/ratings.csv", "gold.csv",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "two", ["{file: a.json}, {file: ./a.json}", ", ".join(["{tool: label_studio, project: 7}"] * 2)]
+)
+def test_one_source_twice_is_refused(two: str) -> None:
+    assert "sources: names one source twice, as entry 1 and 2" in fault(f"sources: [{two}]")
+
+
+def test_the_readme_s_several_sources_load() -> None:
+    readme = (Path(__file__).parents[3] / "README.md").read_text(encoding="utf-8")
+    (text,) = (one.partition("```")[0] for one in readme.split("```yaml\n") if one.startswith("sources:"))
+    read = parse(text, {**ENVIRON, "ARGILLA_API_URL": "http://a", "ARGILLA_API_KEY": "k"})
+    assert list(read.named_sources) == ["label_studio:7", "label_studio:8", "argilla:reviews/sentiment", "earlier.csv"]
+    assert read.unit_key == "sku"
+    assert set(read.raters.map.values()) == {"anna"}
+
+
+TWO = "sources: [{tool: label_studio, project: 7}, {tool: label_studio, project: 8}]\n"
+
+
+def test_the_raters_of_several_sources_are_named_with_their_source() -> None:
+    raters = settings(
+        TWO
+        + """
+raters:
+  map: {label_studio:7/3: anna, label_studio:8/3: anna}
+  reviewers: [anna, label_studio:8/9]
+  exclude: [label_studio:7/1]
+"""
+    ).raters
+    assert raters.map == {"label_studio:7/3": "anna", "label_studio:8/3": "anna"}
+    assert (raters.reviewers, raters.exclude) == (("anna", "label_studio:8/9"), ("label_studio:7/1",))
+
+
+@pytest.mark.parametrize(
+    "raters", ["map: {3: anna}", "map: {label_studio:9/3: anna}", "reviewers: [3]", "exclude: [label_studio:7]"]
+)
+def test_a_rater_of_no_source_is_refused_where_there_are_several(raters: str) -> None:
+    told = fault(f"{TWO}raters: {{{raters}}}")
+    assert f"raters: {raters.partition(':')[0]}: entry 1 does not begin with a source's name" in told
+    assert "label_studio:7/3" in told
+    assert settings(f"{LEAST}raters: {{{raters}}}").raters != Settings().raters, "one source may be left unsaid"
+
+
+def test_a_rater_who_is_called_by_an_id_that_is_called_otherwise_is_refused() -> None:
+    assert "raters.map: calls '3' by an id" in fault(LEAST + "raters: {map: {3: 4, 4: anna}}")
+    assert settings(LEAST + "raters: {map: {3: 4, 4: 4}}").raters.map == {"3": "4", "4": "4"}
 
 
 def test_faults_in_sources_are_told_with_their_place() -> None:
@@ -380,7 +449,7 @@ def test_both_forms_of_source_at_once_are_refused() -> None:
 
 def test_settings_without_a_source_say_so_when_one_is_needed() -> None:
     with pytest.raises(FixConfiguration, match="names no source"):
-        _ = Settings().source
+        _ = Settings().named_sources
 
 
 @pytest.mark.parametrize("section", ["sources", "raters", "questions", "conflict", "push", "gate"])
@@ -399,6 +468,8 @@ def test_a_review_place_of_the_other_tool_is_told() -> None:
     assert "review: workspace is Argilla's" in fault(LEAST + "review: {workspace: w}")
     assert "review: project is Label Studio's" in fault("tool: argilla\nproject: w/d\nreview: {project: p}")
     assert "exclude each other" in fault(LEAST + "review: {workspace: w, project: p}")
+    both = "sources: [{tool: label_studio, project: 7}, {tool: argilla, project: w/d, url: http://a, api_key: k}]\n"
+    assert settings(both + "review: {workspace: w, project: p}").review, "each tool has its own place"
 
 
 @pytest.mark.parametrize("prefix", ["", "IAA_", "iaa__", "a__b", "_a", "1a", "a b", "a-b", "a.b", "ä", "x" * 41])
@@ -456,7 +527,7 @@ def test_the_process_environment_is_read(tmp_path: Path, monkeypatch: pytest.Mon
         monkeypatch.setenv(name, value)
     path = tmp_path / "config.yaml"
     path.write_text(LEAST)
-    assert load(str(path)).source.model_dump()["project"] == "1"
+    assert only(load(str(path))).model_dump()["project"] == "1"
 
 
 def test_a_missing_file_says_what_writes_one(tmp_path: Path) -> None:

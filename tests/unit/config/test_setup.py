@@ -8,7 +8,7 @@ import pytest
 
 from connector.config import Settings, load
 from connector.errors import FixConfiguration
-from connector.workflow.setup import Answers, Prompt, ask, prompts, render, write_config
+from connector.workflow.setup import Answers, Prompt, ask, prompts, render, which_tool, write_config
 
 ENVIRON = {"LABEL_STUDIO_URL": "http://host:8080", "LABEL_STUDIO_API_KEY": "a-token-of-the-environment"}
 EXAMPLE = Path(__file__).parents[3] / "config.example.yaml"
@@ -31,7 +31,8 @@ def test_the_example_loads_and_holds_the_defaults() -> None:
     read = load(EXAMPLE, ENVIRON)
     given = {"tool", "url", "api_key", "project"}
     assert read.model_dump(exclude=given) == Settings().model_dump(exclude=given)
-    assert read.source.model_dump(exclude={"api_key"}) == {
+    (source,) = read.named_sources.values()
+    assert source.model_dump(exclude={"api_key"}) == {
         "tool": "label_studio",
         "url": "http://host:8080",
         "project": "1",
@@ -144,6 +145,47 @@ def test_every_question_is_asked_in_order_and_only_where_it_applies() -> None:
     ],
 )  # fmt: skip
 def test_an_answer_that_cannot_be_is_refused_where_it_is_typed(name: str, typed: str) -> None:
-    (prompt,) = (prompt for prompt in prompts({}) if prompt.name == name)
+    (prompt,) = (prompt for prompt in (which_tool({}), *prompts("label_studio", {})) if prompt.name == name)
     with pytest.raises(ValueError, match=r"\w"):
         prompt.read(typed)
+
+
+def test_argilla_is_asked_in_its_own_words() -> None:
+    """Its usual address, its variable, and a dataset instead of a number."""
+    asked: list[tuple[str, str | None]] = []
+
+    def answer(prompt: Prompt) -> Any:
+        asked.append((prompt.name, prompt.default))
+        typed = {"tool": "argilla", "project": "lab/survey", "review": "yes"}.get(prompt.name, prompt.default)
+        assert typed is not None
+        return prompt.read(typed)
+
+    assert ask(answer, {}, {}) == Answers(
+        project="lab/survey", tool="argilla", url="http://localhost:6900", review=True
+    )
+    asked.clear()
+    environ = {"ARGILLA_API_URL": "https://host/a"}
+    assert ask(answer, {}, environ).url == "${ARGILLA_API_URL}"
+    assert asked[0] == ("tool", "argilla")
+
+
+@pytest.mark.parametrize("typed", ["7", "lab", "lab/", "/survey", "a/b/c", ""])
+def test_a_dataset_is_named_with_its_workspace(typed: str) -> None:
+    (prompt,) = (prompt for prompt in prompts("argilla", {}) if prompt.name == "project")
+    with pytest.raises(ValueError, match="workspace/dataset"):
+        prompt.read(typed)
+
+
+def test_a_configuration_for_argilla_loads(tmp_path: Path) -> None:
+    answers = Answers(project="my lab/a survey", tool="argilla", review=True, review_project="lab-review")
+    path = write_config(answers, tmp_path / "config.yaml")
+    assert "My settings, API key" in path.read_text()
+    read = load(path, {"ARGILLA_API_URL": "http://host", "ARGILLA_API_KEY": "a-key-of-the-environment"})
+    assert (read.tool, read.url, read.project) == ("argilla", "http://host", "my lab/a survey")
+    assert read.review is not None
+    assert read.review.workspace == "lab-review"
+
+
+def test_a_tool_that_is_not_known_is_told(tmp_path: Path) -> None:
+    with pytest.raises(FixConfiguration, match="label_studio or argilla"):
+        ask(lambda prompt: prompt.read(prompt.default or ""), {"tool": "excel", "project": "1"}, {})

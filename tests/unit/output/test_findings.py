@@ -9,13 +9,11 @@ import pytest
 from markdown_it import MarkdownIt
 
 from connector.agreement.gate import GateRule, decide
-from connector.agreement.raters import RaterData, RaterPair, rater_pairs
 from connector.agreement.ratings import NOTES, Ratings
 from connector.agreement.report import AgreementReport, QuestionRatings, assess
 from connector.agreement.scales import SCALES
-from connector.output import html as html_output
 from connector.output import json as json_output
-from connector.output import markdown, shown, text
+from connector.output import shown, text
 from connector.output.findings import SCALE_NAMES, reading
 from connector.output.view import Context, QuestionView, view
 from tests.unit.output.reports import (
@@ -221,25 +219,16 @@ def test_measured_numbers_are_not_listed_one_by_one() -> None:
     assert seen.raters.headings[-1] == "Shift"
 
 
-def test_only_the_page_works_out_pairs_of_raters(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("surface", SURFACES)
+def test_pairs_of_raters_are_called_what_they_are(surface: str) -> None:
     report = busy_report()
-    asked: list[RaterData] = []
-
-    def counted(data: RaterData) -> list[RaterPair]:
-        asked.append(data)
-        return rater_pairs(data)
-
-    monkeypatch.setattr("connector.agreement.diagnosis.rater_pairs", counted)
-    text.render(report)
-    markdown.render(report)
-    assert asked == []
-    page = Page(html_output.render(report)).text
-    assert len(asked) == 1
-    assert "Pairs of raters (diagnostic only)" in page
+    seen = words_of(surface, SURFACES[surface](report, None))
+    assert "Diagnostic only: the mean of these is no coefficient of the whole." in seen
     body = json.loads(json_output.render(report))["questions"]["why"]
-    for pair in body["rater_pairs"]:
+    assert body["rater_pairs"]
+    for pair in body["rater_pairs"][:10]:
         kappa = shown.number(pair["cohen_kappa"])
-        assert f"{pair['a']} {pair['b']} {pair['n']} {shown.number(pair['agreement'])} {kappa}" in page
+        assert f"{pair['a']} {pair['b']} {pair['n']} {shown.number(pair['agreement'])} {kappa}" in seen
 
 
 def test_the_verdict_alone_works_no_diagnosis_out(monkeypatch: pytest.MonkeyPatch) -> None:

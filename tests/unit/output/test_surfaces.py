@@ -428,12 +428,13 @@ def test_units_with_what_each_rater_said() -> None:
         [QuestionRatings("q1", "choice", ratings), QuestionRatings("q2", "choice", ratings.restrict(["9"]))]
     )
     assert csv_output.render(report) == (
-        "unit,question,n_ratings,agreement,consensus,majority,status,2,10,x\n"
-        "9,q1,3,0.3333,0.6667,p,majority,p,p,q\n"
-        "9,q2,3,0.3333,0.6667,p,majority,p,p,q\n"
-        "10,q1,2,0,0.5,,conflict,p,q,\n"
-        "a,q1,1,,1,p,single,p,,\n"
-        "b,q1,0,,,,unrated,,,\n"
+        "unit,question,n_ratings,agreement,consensus,majority,status,"
+        "dawid_skene,dawid_skene_probability,alpha_cost,alpha_influence,2,10,x\n"
+        "9,q1,3,0.3333,0.6667,p,majority,p,0.788791,0.666667,0.333333,p,p,q\n"
+        "9,q2,3,0.3333,0.6667,p,majority,p,0.666667,1,,p,p,q\n"
+        "10,q1,2,0,0.5,,conflict,p,0.651242,0.666667,0.333333,p,q,\n"
+        "a,q1,1,,1,p,single,p,0.720016,,,p,,\n"
+        "b,q1,0,,,,unrated,,,,,,,\n"
     )
 
 
@@ -485,7 +486,7 @@ def test_an_empty_report_says_that_there_is_nothing() -> None:
         seen = words_of(name, render(report, Context(n_units=0, n_annotations=0)))
         assert "Read 0 tasks and 0 annotations: no question that can be measured." in seen
         assert "boxes" in seen
-    assert csv_output.render(report) == "unit,question,n_ratings,agreement,consensus,majority,status\n"
+    assert csv_output.render(report) == f"{','.join(csv_output.UNIT_COLUMNS)}\n"
 
 
 class Asked:
