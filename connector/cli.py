@@ -887,6 +887,10 @@ def _project_lines(done: Synced) -> Iterator[str]:
     kind = "everything" if done.pulled.full else "what changed"
     gone = f", {done.pulled.gone:,} gone" if done.pulled.gone else ""
     yield f"Pulled {kind}: {done.pulled.fetched:,} tasks{gone}."
+    if done.pulled.ratings_gone:
+        yield f"  {done.pulled.ratings_gone:,} ratings are gone since the last pull."
+    if done.pulled.ratings_kept:
+        yield f"  {done.pulled.ratings_kept:,} ratings of users who were deleted since are kept."
     if done.written is None:
         yield "A dry run; a sync would now:" if done.plan else "A dry run; a sync would write nothing."
         yield from (f"  {line}" for line in done.plan.lines())

@@ -22,12 +22,14 @@ from connector.agreement import wide
 from connector.agreement.distances import COMPARISONS, LEVEL_DISTANCES, MOST_VALUES, Alpha, Comparison, ratio_d2
 from connector.agreement.intervals import SEED, Case, Coefficient, measured
 from connector.agreement.patterns import DENSE, Patterns, Skew, dot, fold, tally
-from connector.agreement.ratings import Floats, Ints, Level, Ratings, maybe_turned
+from connector.agreement.ratings import Floats, Ints, InvalidRatings, Level, Ratings, as_ratings, maybe_turned
 
 MOST_EXACT = 100
 """Units for which alpha without them is computed anew where that has no closed form."""
 SAMPLED_PAIRS_RESAMPLED = 20_000
 """Of the sampled pairs, at most so many are weighed again by every bootstrap replicate."""
+CLOSE = 2**20
+"""Of the largest number, the part over which numbers that float64 does not hold must spread for the ratio level."""
 NOTHING = 1e-12
 """Relative size under which a sum of squares that was computed by subtraction counts as zero."""
 
@@ -458,14 +460,15 @@ class _RatioFourier(_Fixed):
         # k and -k give the same term
         kernel[1:] *= 2
         self.kernel = kernel * self.step / (2 * math.pi)
+        self.last = np.zeros(g), np.zeros(len(kernel), dtype=np.complex128)
 
-    def turns(self) -> Iterator[NDArray[np.complex128]]:
-        """(K,) exp(i w ln x) of every entry, one frequency after the other."""
-        turn = np.exp(1j * self.step * self.logs)
+    def turns(self, logs: Floats) -> Iterator[NDArray[np.complex128]]:
+        """(K,) exp(i w ln x) of entries, one frequency after the other."""
+        turn = np.exp(1j * self.step * logs)
         now = turn
         for k in range(len(self.kernel)):
             # a product of few turns is as exact as the turn itself, and ten times as fast
-            now = now * turn if k % 16 else np.exp(1j * k * self.step * self.logs)
+            now = now * turn if k % 16 else np.exp(1j * k * self.step * logs)
             yield now
 
     @cached_property
@@ -473,19 +476,27 @@ class _RatioFourier(_Fixed):
         """(G, 2 F) each pattern's part of the sum, real and imaginary."""
         g = self.patterns.n_patterns
         waves = np.empty((g, 2 * len(self.kernel)))
-        for place, now in enumerate(self.turns()):
+        for place, now in enumerate(self.turns(self.logs)):
             waves[:, 2 * place] = tally(self.entry_row, self.entry_n * now.real, g)
             waves[:, 2 * place + 1] = tally(self.entry_row, self.entry_n * now.imag, g)
         return waves
 
     def summed(self, weights: Floats) -> Floats:
-        """(B, 2 F) the sums; of a single row of weights without the patterns' parts."""
+        """(B, 2 F) the sums; of a single row of weights without the patterns' parts, but from the last such row's sums
+        where few weights differ."""
         if len(weights) > 1 or "waves" in self.__dict__:
             summed: Floats = weights @ self.waves
             return summed
-        amounts = self.entry_n * weights[0][self.entry_row]
-        single = np.array([(amounts * now).sum() for now in self.turns()])
-        return single.view(np.float64)[None, :]
+        now, (before, sums) = weights[0], self.last
+        if 2 * np.count_nonzero(now != before) > len(now):
+            before, sums = np.zeros_like(before), np.zeros_like(sums)
+        moved = now - before
+        entries = np.flatnonzero(moved[self.entry_row])
+        amounts = self.entry_n[entries] * moved[self.entry_row[entries]]
+        sums = sums + np.array([(amounts * turned).sum() for turned in self.turns(self.logs[entries])])
+        self.last = now.copy(), sums
+        single: Floats = sums.view(np.float64)[None, :]
+        return single
 
     def d2(self, a: Ints, b: Ints) -> Floats:
         return ratio_d2(self.values[a], self.values[b])
@@ -630,11 +641,26 @@ def prepare(ratings: Ratings, level: Level, distance: str, *, placed: bool = Tru
         numbers = fitted.codebook.numbers
         if (numbers[fitted.value_counts > 0] < 0).any():
             fitted = None
+        else:
+            _refuse_rounded(fitted)
     if fitted is None:
         return Prepared(ratings, fold(ratings, placed=placed, drawn=drawn), "wrong_level")
     apart = comparison is not None and comparison.not_comparable
     folded = fold(fitted, placed=placed, drawn=drawn)
     return Prepared(fitted, folded, "not_comparable" if apart else None)
+
+
+def _refuse_rounded(ratings: Ratings) -> None:
+    """Raises InvalidRatings where the ratios of the numbers used would be lost in float64."""
+    book = ratings.codebook
+    if not book.rounded:
+        return
+    used = [book.exact[code] for code in np.flatnonzero(ratings.value_counts)]
+    if used and max(used) - min(used) < max(used) / CLOSE:
+        raise InvalidRatings(
+            "whole numbers above 2^53 lie too close together for the ratio level: take the nominal, ordinal or interval"
+            " level"
+        )
 
 
 def _compared(ratings: Ratings, comparison: Comparison) -> Ratings | None:
@@ -652,7 +678,9 @@ def alpha_statistic(prepared: Prepared, distance: str) -> Alpha:
         own = COMPARISONS[distance].statistic(patterns, book.categories)
         if own is not None:
             return own
-    return AlphaStatistic(patterns, book.numbers if distance in ("interval", "ratio") else book.categories, distance)
+    if distance == "interval":
+        return AlphaStatistic(patterns, book.line, distance)
+    return AlphaStatistic(patterns, book.numbers if distance == "ratio" else book.categories, distance)
 
 
 def alpha(prepared: Prepared, distance: str, confidence: float | None = None, seed: int = SEED) -> Coefficient:
@@ -694,7 +722,8 @@ def krippendorff_alpha(
     `.notes` holds codes of what looks like a mistake in the data (`ratings.NOTES`): `maybe_turned` for a table of far
     more columns than rows, `mixed_types` for text beside numbers.
     Ordinal is Krippendorff's metric by the marginals, not Gwet's ordinal weights. Raises ValueError for an unknown
-    level or distance, InvalidRatings for infinite values.
+    level or distance, InvalidRatings for infinite values, and at the ratio level for whole numbers above 2^53 whose
+    ratios float64 would lose.
 
     >>> krippendorff_alpha([["a", "a"], ["a", "b"], ["b", "b"], ["b", None]]).value
     0.4444444444444444
@@ -708,7 +737,7 @@ def krippendorff_alpha(
                 if isinstance(data, np.ndarray) and maybe_turned(*data.shape)
                 else found
             )
-    ratings = data if isinstance(data, Ratings) else Ratings.from_wide(data)
+    ratings = as_ratings(data)
     prepared = prepare(ratings, of_level, name, placed=False, drawn=confidence is not None)
     found = alpha(prepared, name, confidence, seed)
     return replace(found, notes=ratings.notes) if ratings.notes else found
@@ -718,7 +747,8 @@ def _of_array(table: Any, level: Level, confidence: float | None, seed: int) -> 
     """Alpha of a numeric array without its long form, or None where its values need that."""
     counts = wide.count(table)
     if counts is None:
-        return wide.interval_alpha(table) if level is Level.INTERVAL and confidence is None else None
+        held = level is Level.INTERVAL and confidence is None and wide.is_held(table)
+        return wide.interval_alpha(table) if held else None
     found = wide.alpha_of_counts(counts, level)
     if confidence is None or found.value is None:
         return found

@@ -43,9 +43,9 @@ from connector.agreement.kappa import (
     placed_cells,
     weighted_statistic,
 )
-from connector.agreement.patterns import DENSE, Patterns, fold
+from connector.agreement.patterns import DENSE, fold
 from connector.agreement.quantiles import student_cdf, student_quantile
-from connector.agreement.ratings import Floats, Ints, Ratings
+from connector.agreement.ratings import Floats, Ints, Ratings, as_ratings
 
 ALPHA = "krippendorff_alpha"
 COMPARABLE = (
@@ -57,12 +57,14 @@ COMPARABLE = (
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """b's coefficient less a's.
+    """b's coefficient less a's, both over the units that have two ratings on either side.
 
-    value : of the difference, None with a `reason` where either side is undefined. a, b : the two coefficients.
+    value : of the difference, None with a `reason` where a side is undefined: no_common_units where no unit has two
+        ratings on both sides, no_pairable_units where none has on one of them. a, b : the two coefficients.
     low, high : interval of the difference. p : two-sided, of the difference being 0; both None under two units or where
         no resample differs from another.
-    n_units : units that count on either side, which are what is resampled; n_common : on both.
+    n_units : units with a rating on one side at least; n_common : those with two on both, over which both coefficients
+        are taken and which are what is resampled. n_left_out : the others.
     method : "bootstrap" (percentile), or with Student's t "jackknife" (under 100 units) or "infinitesimal_jackknife"
         (so many distinct units that the two agree).
     """
@@ -80,9 +82,14 @@ class Difference:
     method: str | None = None
     seed: int | None = None
 
+    @property
+    def n_left_out(self) -> int:
+        """Units with a rating, of which not both sides hold two."""
+        return self.n_units - self.n_common
+
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
-        return {name: getattr(self, name) for name in self.__slots__}
+        return {name: getattr(self, name) for name in (*self.__slots__, "n_left_out")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +126,8 @@ def paired_difference(
 
     Parameters
     ----------
-    a, b : `Ratings`, or units x raters arrays of as many units. Units are matched by id; a unit that only one side
-        rated counts on that side alone. With none in common the reason is no_common_units.
+    a, b : `Ratings`, or units x raters arrays. Units are matched by id (of an array: by row). Only those with two
+        ratings on both sides count: else the difference would be that of easy and hard units.
     level, distance : as of `krippendorff_alpha`.
     coefficient : krippendorff_alpha, percent_agreement, cohen_kappa, scott_pi, weighted_kappa (quadratic),
         weighted_kappa_linear, fleiss_kappa, conger_kappa, brennan_prediger, gwet_ac1 or gwet_ac2.
@@ -140,20 +147,28 @@ def paired_difference(
     """
     if not 0 < confidence < 1:
         raise ValueError(f"confidence must lie between 0 and 1, not {confidence}")
-    first, second = (one if isinstance(one, Ratings) else Ratings.from_wide(one) for one in (a, b))
-    named = ((first, coefficient), (second, other or coefficient))
-    sides = [_side(ratings, level, distance, name) for ratings, name in named]
-    pairs, weights = _pairs(first, second, sides)
-    values = [side.case.found.value for side in sides]
-    n_units, n_common = int(weights.sum()), int(weights[(pairs[0] >= 0) & (pairs[1] >= 0)].sum())
-    undefined = next((side.case.found.reason for side in sides if side.case.found.value is None), None)
-    reason = undefined or (None if n_common else "no_common_units")
-    if values[0] is None or values[1] is None or reason:
-        return Difference(None, values[0], values[1], n_units, n_common, reason=reason, confidence=confidence)
-    found = Difference(values[1] - values[0], values[0], values[1], n_units, n_common, confidence=confidence)
-    if n_units < 2:
+    names = (coefficient, other or coefficient)
+    for name in names:
+        if name not in COMPARABLE:
+            raise ValueError(f"no paired difference is known of {name!r}: one of {', '.join(COMPARABLE)}")
+    given = [as_ratings(one) for one in (a, b)]
+    n_units = len({unit for one in given for unit in _rated(one, 1)})
+    paired = [_rated(one, 2) for one in given]
+    in_both = set(paired[1])
+    common = [unit for unit in paired[0] if unit in in_both]
+    if not common:
+        none = "no_common_units" if all(paired) else "no_pairable_units"
+        return Difference(None, None, None, n_units, 0, reason=none, confidence=confidence)
+    sides = [_side(one.restrict(common), level, distance, name) for one, name in zip(given, names, strict=True)]
+    of_a, of_b = (side.case.found for side in sides)
+    if of_a.value is None or of_b.value is None:
+        reason = of_a.reason if of_a.value is None else of_b.reason
+        return Difference(None, of_a.value, of_b.value, n_units, len(common), reason=reason, confidence=confidence)
+    found = Difference(of_b.value - of_a.value, of_a.value, of_b.value, n_units, len(common), confidence=confidence)
+    if found.n_common < 2:
         return found
-    if n_units < JACKKNIFE_UNDER:
+    pairs, weights = _pairs(sides)
+    if found.n_common < JACKKNIFE_UNDER:
         return _by_jackknife(found, _difference_of(sides, pairs), weights)
     error = _linear_error(sides, pairs, weights) if len(weights) > MOST_CELLS else None
     if error is not None:
@@ -163,24 +178,22 @@ def paired_difference(
 
 @dataclass(frozen=True, eq=False)
 class _Side:
-    """A coefficient before its interval, and the (N,) pattern of its statistic that every unit shows, else -1."""
+    """A coefficient before its interval, and the (N,) pattern of its statistic that every common unit shows."""
 
     case: Case
     index: Ints
 
 
 def _side(ratings: Ratings, level: str, distance: str | None, coefficient: str) -> _Side:
-    if coefficient not in COMPARABLE:
-        raise ValueError(f"no paired difference is known of {coefficient!r}: one of {', '.join(COMPARABLE)}")
     of_level, name = level_and_distance(level, distance)
     prepared = prepare(ratings, of_level, name)
     patterns = prepared.patterns
     scale = Scale(count_categories(ratings.codebook, ratings.value_counts))
     match coefficient:
         case "krippendorff_alpha":
-            return _Side(alpha_case(prepared, name), _among_pairable(patterns))
+            return _Side(alpha_case(prepared, name), patterns.index)
         case "percent_agreement":
-            return _Side(percent_case(patterns), _among_pairable(patterns))
+            return _Side(percent_case(patterns), patterns.index)
         case "fleiss_kappa":
             return _Side(chance_family_case(patterns, "fleiss", scale), patterns.index)
         case "brennan_prediger":
@@ -212,34 +225,27 @@ def _ac2_side(ratings: Ratings) -> _Side:
 
 
 def _cells(ratings: Ratings) -> Ints:
-    """(N,) cell of two raters' table that every unit lies in, else -1."""
+    """(N,) cell of two raters' table that every unit lies in."""
     cells = placed_cells(ratings)
     return _nowhere(ratings) if isinstance(cells, str) else cells[3]
 
 
 def _nowhere(ratings: Ratings) -> Ints:
+    """(N,) for a coefficient without a value."""
     return np.full(len(ratings.unit_ids), -1, dtype=np.int64)
 
 
-def _among_pairable(patterns: Patterns) -> Ints:
-    """(N,) the pattern of every unit among those with two ratings, -1 for other units."""
-    paired = patterns.size >= 2
-    place = np.append(np.where(paired, np.cumsum(paired) - 1, -1), -1)
-    among: Ints = place[patterns.index]
-    return among
+def _rated(ratings: Ratings, times: int) -> list[Any]:
+    """The ids of the units with so many ratings."""
+    return [ratings.unit_ids[code] for code in np.flatnonzero(ratings.per_unit >= times).tolist()]
 
 
-def _pairs(a: Ratings, b: Ratings, sides: list[_Side]) -> tuple[list[Ints], Ints]:
-    """The distinct pairs (pattern in a, pattern in b) of the units that show one in either, and how many show each."""
-    place = {unit: code for code, unit in enumerate(dict.fromkeys([*a.unit_ids, *b.unit_ids]))}
-    columns = np.full((2, len(place)), -1, dtype=np.int64)
-    for row, (ratings, side) in enumerate(zip((a, b), sides, strict=True)):
-        columns[row, [place[unit] for unit in ratings.unit_ids]] = side.index
-    shown = columns[:, (columns >= 0).any(axis=0)]
-    width = int(columns[1].max(initial=-1)) + 2
-    kinds, weights = np.unique((shown[0] + 1) * width + shown[1] + 1, return_counts=True)
-    first, second = np.divmod(kinds, width)
-    return [first - 1, second - 1], weights
+def _pairs(sides: list[_Side]) -> tuple[list[Ints], Ints]:
+    """The distinct pairs (pattern in a, pattern in b) of the common units, and how many show each."""
+    first, second = (side.index for side in sides)
+    width = int(second.max()) + 1
+    kinds, weights = np.unique(first * width + second, return_counts=True)
+    return list(np.divmod(kinds, width)), weights
 
 
 def _difference_of(sides: list[_Side], pairs: list[Ints]) -> Callable[[Floats], Floats]:
@@ -247,19 +253,18 @@ def _difference_of(sides: list[_Side], pairs: list[Ints]) -> Callable[[Floats], 
 
     def side(statistic: Statistic, pattern: Ints, weights: Floats) -> Floats:
         g = len(statistic.weights)
-        there = pattern >= 0
         if len(pattern) * g <= DENSE:
             indicator = np.zeros((len(pattern), g))
-            indicator[np.flatnonzero(there), pattern[there]] = 1
+            indicator[np.arange(len(pattern)), pattern] = 1
             return statistic.evaluate(weights @ indicator)
-        of_pattern = [np.bincount(pattern[there], row[there], g) for row in weights]
+        of_pattern = [np.bincount(pattern, row, g) for row in weights]
         return statistic.evaluate(np.array(of_pattern))
 
     def evaluate(weights: Floats) -> Floats:
         first, second = (one.case.statistic for one in sides)
         assert first is not None
         assert second is not None
-        # a resample may hold no unit of one side
+        # a resample may hold one category alone
         with np.errstate(invalid="ignore", divide="ignore"):
             return side(second, pairs[1], weights) - side(first, pairs[0], weights)
 
@@ -285,7 +290,7 @@ def _by_bootstrap(found: Difference, evaluate: Callable[[Floats], Floats], weigh
 def _by_jackknife(found: Difference, evaluate: Callable[[Floats], Floats], weights: Ints) -> Difference:
     without = np.tile(weights.astype(np.float64), (len(weights), 1)) - np.eye(len(weights))
     values = evaluate(without)
-    n = found.n_units
+    n = found.n_common
     if np.isnan(values).any() or found.value is None:
         return found
     mean = float(values @ weights) / n
@@ -299,8 +304,7 @@ def _linear_error(sides: list[_Side], pairs: list[Ints], weights: Ints) -> float
         influence = side.case.statistic.influence() if side.case.statistic else None
         if influence is None or side.case.statistic is None:
             return None
-        # place -1, a unit that does not count on this side, finds the last
-        moved += sign * np.append(influence, 0.0)[pattern] / float(side.case.statistic.weights.sum())
+        moved += sign * influence[pattern] / float(side.case.statistic.weights.sum())
     n = float(weights.sum())
     return math.sqrt(float(moved * moved @ weights) * n / (n - 1))
 
@@ -308,6 +312,6 @@ def _linear_error(sides: list[_Side], pairs: list[Ints], weights: Ints) -> float
 def _by_student(found: Difference, error: float, method: str) -> Difference:
     if error <= NO_SPREAD or found.value is None:
         return found
-    reach = student_quantile(0.5 + found.confidence / 2, found.n_units - 1) * error
-    p = 2 * student_cdf(-abs(found.value) / error, found.n_units - 1)
+    reach = student_quantile(0.5 + found.confidence / 2, found.n_common - 1) * error
+    p = 2 * student_cdf(-abs(found.value) / error, found.n_common - 1)
     return replace(found, low=found.value - reach, high=found.value + reach, p=p, method=method)

@@ -168,10 +168,23 @@ def _settle(
         for g in several:
             majority[g] = found[g]
         return
-    start = np.searchsorted(patterns.row, np.arange(patterns.n_patterns + 1)).tolist()
+    medians = _medians(patterns, book.numbers).tolist()
     for g in several:
-        part = slice(start[g], start[g + 1])
-        majority[g] = float(np.median(np.repeat(book.numbers[patterns.col[part]], patterns.n[part])))
+        majority[g] = medians[g]
+
+
+def _medians(patterns: Patterns, numbers: Floats) -> Floats:
+    """(G,) the median of each pattern's ratings; the numbers of the codes ascend."""
+    reach = np.cumsum(patterns.n)
+    ahead = np.cumsum(patterns.size) - patterns.size
+    lower, upper = (
+        numbers[patterns.col[np.searchsorted(reach, ahead + middle, side="right")]]
+        for middle in ((patterns.size - 1) // 2, patterns.size // 2)
+    )
+    with np.errstate(over="ignore"):
+        between = (lower + upper) / 2
+    # halved first where their sum would overflow
+    return np.where(np.isfinite(between), between, lower / 2 + upper / 2)
 
 
 def _spread(per_pattern: list[Any], index: list[int]) -> list[Any]:

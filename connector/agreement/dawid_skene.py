@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from connector.agreement.keys import id_order, json_value
 from connector.agreement.patterns import DENSE, tally
-from connector.agreement.ratings import Floats, Ints, Ratings
+from connector.agreement.ratings import Floats, Ints, Ratings, as_ratings
 from connector.agreement.rows import Rows, fold_rows
 
 ITERATIONS = 500
@@ -217,10 +217,11 @@ class DawidSkene:
         return None if place == NOBODY else self.classes[place]
 
 
-def dawid_skene(ratings: Ratings, iterations: int = ITERATIONS, rows: Rows | None = None) -> DawidSkene:
+def dawid_skene(data: Ratings | Any, iterations: int = ITERATIONS, rows: Rows | None = None) -> DawidSkene:
     """Classes of the units by expectation maximisation, started from each unit's shares of answers.
 
-    Every value somebody gave is a class. `rows` are the ratings' own distinct rows where they are known already. Raises
+    data : a `Ratings`, or a units x raters table as `Ratings.from_wide` takes it. Every value somebody gave is a
+    class. `rows` are the ratings' own distinct rows where they are known already. Raises
     ValueError for no rating at all, or where raters times classes squared is more than memory should hold.
 
     >>> table = [["a", "a", "b"], ["a", "a", "a"], ["b", "b", "a"], ["b", "b", "b"], ["a", "b", "b"], ["b", None, "a"]]
@@ -230,6 +231,7 @@ def dawid_skene(ratings: Ratings, iterations: int = ITERATIONS, rows: Rows | Non
     >>> {rater: round(error, 2) for rater, error in zip(found.rater_ids, found.errors.tolist())}
     {'ann': 0.0, 'bob': 0.2, 'cy': 0.67}
     """
+    ratings = as_ratings(data)
     used = np.flatnonzero(ratings.value_counts) if ratings.n_ratings else np.zeros(0, dtype=np.int64)
     raters = np.flatnonzero(np.bincount(ratings.raters)) if ratings.n_ratings else used
     v, r = len(used), len(raters)

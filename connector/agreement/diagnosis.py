@@ -221,7 +221,7 @@ def _membership(values: Sequence[Any], labels: Sequence[Any] | None) -> tuple[Fl
 
 def _places(ratings: Ratings) -> Floats:
     """(V,) the numbers of the values, or their places in the order where they are no numbers."""
-    numbers = ratings.codebook.numbers
+    numbers = ratings.codebook.line
     return np.arange(len(numbers), dtype=np.float64) if np.isnan(numbers).any() else numbers
 
 
@@ -267,7 +267,7 @@ def label_findings(
 ) -> list[CategoryFinding]:
     """Every label of sets, declared ones first: each rating has it or not."""
     used = np.unique(patterns.col)
-    code_of = {label: code for code, label in enumerate(declared)}
+    code_of = {label: code for code, label in enumerate(dict.fromkeys(declared))}
     for code in used:
         for label in _members(sets[code]):
             code_of.setdefault(label, len(code_of))

@@ -47,7 +47,7 @@ ERROR_RATE = 0.05
 PASS_SHARE = 0.8
 MOST_REPLICATES = 20_000
 UNDEFINED = {
-    "no_variation": "everybody used one category, so that agreement cannot be told from chance",
+    "no_variation": "all pairable ratings lie in one category, so that agreement cannot be told from chance",
     "no_pairable_units": "no unit has two ratings",
     "not_two_raters": "it is made for exactly two raters",
     "wrong_level": "the values do not fit the level of measurement",
@@ -98,9 +98,9 @@ class GateRule:
             raise FixConfiguration(f"The gate's threshold must lie between -1 and 1, not {self.threshold}.")
         if not 0 <= self.coverage <= 1:
             raise FixConfiguration(f"The gate's coverage must lie between 0 and 1, not {self.coverage}.")
-        if self.size < 1:
+        if not self.size >= 1:
             raise FixConfiguration(f"The gate's size must be at least 1, not {self.size}.")
-        if self.required_ratings < 2:
+        if not self.required_ratings >= 2:
             raise FixConfiguration("The gate needs at least two ratings per unit to compare.")
 
     @property
@@ -115,6 +115,9 @@ class Obstacle:
 
     code: str
     message: str
+
+
+NO_INTERVAL = Obstacle("not_confident", "No interval can be given: resampling the units shows no spread of the value.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,7 +263,7 @@ def decide(
     ('NO-GO', ('missing_units',))
     """
     rule = rule or GateRule()
-    if look < 1:
+    if not look >= 1:
         raise ValueError(f"looks count from 1, not {look}")
     case = _Case(rule, batch, look, tuple(incomplete), report.seed)
     decided = {
@@ -329,7 +332,7 @@ def _decide_question(question: QuestionReport, case: _Case) -> QuestionDecision:
     if not obstacles and value is not None:
         verdict = _verdict(rule, value, interval)
         if verdict == UNDECIDED:
-            more, obstacle = _advice(question, name, value, case)
+            more, obstacle = _advice(question, name, value, case) if interval else (None, NO_INTERVAL)
             obstacles.append(obstacle)
     return QuestionDecision(
         question.name,
@@ -433,13 +436,14 @@ def resolve(coefficient: str, question: QuestionReport, counts: Sequence[int]) -
 def _outside(question: QuestionReport) -> str:
     few = question.outside_commonest
     if not few:
-        return "All ratings lie in one category"
+        return "All pairable ratings lie in one category"
     return f"Only {few} rating{' lies' if few == 1 else 's lie'} outside the commonest category"
 
 
 def _complete(question: QuestionReport, counts: Sequence[int]) -> bool:
-    """Every unit judged has the same number of ratings, two or more."""
-    return bool(counts) and min(counts) == max(counts) >= 2 and len(np.unique(question.patterns.size)) == 1
+    """Every rater rated every unit, and so every unit judged: two ratings of each by raters who took turns are gaps."""
+    alike = bool(counts) and min(counts) == max(counts) >= 2
+    return alike and bool(np.all(question.patterns.size == question.n_raters))
 
 
 def _beside(
@@ -467,7 +471,7 @@ def _cautions(question: QuestionReport, rule: GateRule, value: float | None) -> 
     if value is not None and value < 0:
         cautions.append("The raters agree less than chance would make them.")
     if "low_variation" in question.notes and rule.rule == "point":
-        cautions.append(f"{_outside(question)}: the value rests on them.")
+        cautions.append(f"{_outside(question)}{'' if value is None else ': the value rests on them'}.")
     if 0.667 <= rule.threshold < 0.8:
         cautions.append(
             f"A threshold of {rule.threshold:g} lies in the range that Krippendorff calls tentative (.667 to .800)."
@@ -529,14 +533,15 @@ def units_more(statistic: Statistic, value: float, threshold: float, look: int, 
     while not _passes(bootstrap(statistic, REPLICATES, seed, high), value, threshold, tail):
         if high >= now * MOST_TIMES:
             return None
-        low, high = high, high * 2
+        low, high = high, min(high * 2, now * MOST_TIMES)
     while high - low > max(1, high // 50):
         middle = (low + high) // 2
         if _passes(bootstrap(statistic, REPLICATES, seed, middle), value, threshold, tail):
             high = middle
         else:
             low = middle
-    return round_up(max(high - now, 1))
+    # rounded up the number may be past what was tried
+    return min(round_up(max(high - now, 1)), now * (MOST_TIMES - 1))
 
 
 def _passes(values: Floats, value: float, threshold: float, tail: float) -> bool:

@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from connector.agreement.intervals import SEED, Case, Coefficient, measured
 from connector.agreement.kappa import NOTHING, chance_case, corrected, on_a_line, pair_agreement, stretched
 from connector.agreement.patterns import Patterns, Skew, fold, tally
-from connector.agreement.ratings import Codebook, Floats, Ints, Ratings
+from connector.agreement.ratings import Codebook, Floats, Ints, Ratings, as_ratings
 
 Chance = Literal["fleiss", "brennan_prediger", "gwet"]
 
@@ -403,7 +403,7 @@ def declared_line(ratings: Ratings) -> tuple[Ratings, Floats] | None:
     declared = ratings.in_order() if ratings.codebook.n_declared else None
     if declared is None or not declared.n_ratings:
         return on_a_line(ratings) if ratings.n_ratings else None
-    numbers = declared.codebook.numbers[: declared.codebook.n_declared]
+    numbers = declared.codebook.line[: declared.codebook.n_declared]
     if np.isnan(numbers).any():
         return declared, np.arange(len(declared.codebook), dtype=np.float64)
     places = np.zeros(len(declared.codebook))
@@ -411,55 +411,59 @@ def declared_line(ratings: Ratings) -> tuple[Ratings, Floats] | None:
     return declared, places
 
 
-def _family(ratings: Ratings, chance: Chance, weights: str | None, confidence: float | None, seed: int) -> Coefficient:
+def _family(
+    data: Ratings | Any, chance: Chance, weights: str | None, confidence: float | None, seed: int
+) -> Coefficient:
     if weights not in (None, "quadratic"):
         raise ValueError(f"weights must be quadratic or None, not {weights!r}")
-    fitted, scale = _on_scale(ratings, weighted=weights is not None)
+    fitted, scale = _on_scale(as_ratings(data), weighted=weights is not None)
     case = chance_family_case(fold(fitted), chance, scale, weighted=weights is not None)
     return measured([case], confidence, seed)[0]
 
 
 def fleiss_kappa(
-    ratings: Ratings, confidence: float | None = None, seed: int = SEED, *, weights: str | None = None
+    data: Ratings | Any, confidence: float | None = None, seed: int = SEED, *, weights: str | None = None
 ) -> Coefficient:
     """Fleiss' kappa (1971); with unequal numbers of ratings Gwet's generalisation, marked `ragged`.
 
+    data : a `Ratings`, or a units x raters table as `Ratings.from_wide` takes it; so also below.
     weights : None, or "quadratic" for ordered categories.
 
     >>> found = fleiss_kappa(Ratings.from_wide([["a", "a", "a"], ["a", "a", "a"], ["b", "b", "b"], ["a", "a", "b"]]))
     >>> round(found.value, 4)
     0.625
     """
-    return _family(ratings, "fleiss", weights, confidence, seed)
+    return _family(data, "fleiss", weights, confidence, seed)
 
 
 def brennan_prediger(
-    ratings: Ratings, confidence: float | None = None, seed: int = SEED, *, weights: str | None = None
+    data: Ratings | Any, confidence: float | None = None, seed: int = SEED, *, weights: str | None = None
 ) -> Coefficient:
     """Brennan and Prediger's kappa (1981), PABAK: (Po - 1/m) / (1 - 1/m), m the declared categories, else those seen.
 
     Where one category is common it is high even for raters who guess: to be read beside alpha, never to decide by.
     """
-    return _family(ratings, "brennan_prediger", weights, confidence, seed)
+    return _family(data, "brennan_prediger", weights, confidence, seed)
 
 
-def gwet_ac1(ratings: Ratings, confidence: float | None = None, seed: int = SEED) -> Coefficient:
+def gwet_ac1(data: Ratings | Any, confidence: float | None = None, seed: int = SEED) -> Coefficient:
     """Gwet's AC1 (2008). Where one category is common it is high even for raters who guess: never to decide by."""
-    return _family(ratings, "gwet", None, confidence, seed)
+    return _family(data, "gwet", None, confidence, seed)
 
 
-def gwet_ac2(ratings: Ratings, confidence: float | None = None, seed: int = SEED) -> Coefficient:
+def gwet_ac2(data: Ratings | Any, confidence: float | None = None, seed: int = SEED) -> Coefficient:
     """Gwet's AC2 (2014) with quadratic weights between the numbers of the categories, or their places in the declared
     order; wrong_level where they have neither."""
-    return _family(ratings, "gwet", "quadratic", confidence, seed)
+    return _family(data, "gwet", "quadratic", confidence, seed)
 
 
 def conger_kappa(
-    ratings: Ratings, confidence: float | None = None, seed: int = SEED, *, weights: str | None = None
+    data: Ratings | Any, confidence: float | None = None, seed: int = SEED, *, weights: str | None = None
 ) -> Coefficient:
     """Conger's kappa (1980), which is Cohen's for two raters; `ragged` where a rater left out a unit."""
     if weights not in (None, "quadratic"):
         raise ValueError(f"weights must be quadratic or None, not {weights!r}")
+    ratings = as_ratings(data)
     if weights is None:
         return measured([conger_case(ratings)], confidence, seed)[0]
     placed = declared_line(ratings)

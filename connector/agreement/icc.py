@@ -8,12 +8,13 @@ for others, absolute agreement; (3): these raters alone count, consistency. k: o
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from connector.agreement.intervals import Coefficient, Interval
 from connector.agreement.quantiles import f_quantile
-from connector.agreement.ratings import Floats, Ratings
+from connector.agreement.ratings import Floats, Ratings, as_ratings
 
 NAMES = ("icc_1", "icc_2", "icc_3", "icc_1k", "icc_2k", "icc_3k")
 NOTHING = 1e-13
@@ -32,11 +33,14 @@ class _Squares:
     residual: float
 
 
-def intraclass(ratings: Ratings, confidence: float | None = None) -> dict[str, Coefficient]:
+def intraclass(data: Ratings | Any, confidence: float | None = None) -> dict[str, Coefficient]:
     """All six by name: icc_1, icc_2, icc_3 of single ratings, icc_1k, icc_2k, icc_3k of the mean rating.
 
-    They need every rater's number on every rated unit. Reasons: no_pairable_units, wrong_level (not numbers), ragged (a
-    rater left out a unit), no_variation. `.interval.method` is "f"; None where the interval has no bounds.
+    data : a `Ratings`, or a units x raters table as `Ratings.from_wide` takes it. They need every rater's number on
+    every rated unit. Reasons: no_pairable_units, wrong_level (not numbers), ragged (a
+    rater left out a unit), no_variation: the units' means vary too little for a ratio, either not at all, or, for
+    icc_2k, so little beside the residual that the estimated variance of a mean rating is not positive.
+    `.interval.method` is "f"; None where the interval has no bounds.
 
     >>> table = [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]]
     >>> {name: round(icc.value, 2) for name, icc in intraclass(Ratings.from_wide(table)).items()}
@@ -44,7 +48,7 @@ def intraclass(ratings: Ratings, confidence: float | None = None) -> dict[str, C
     """
     if confidence is not None and not 0 < confidence < 1:
         raise ValueError(f"confidence must lie between 0 and 1, not {confidence}")
-    table = _complete(ratings)
+    table = _complete(as_ratings(data))
     squares = table if isinstance(table, str) else _squares(table)
     if isinstance(squares, str):
         return {name: Coefficient(None, squares) for name in NAMES}
@@ -63,7 +67,7 @@ def _complete(ratings: Ratings) -> Floats | str:
     if len(units) * len(raters) != numeric.n_ratings:
         return "ragged"
     table = np.full((len(units), len(raters)), np.nan)
-    table[unit, rater] = numeric.codebook.numbers[numeric.values]
+    table[unit, rater] = numeric.codebook.line[numeric.values]
     return "ragged" if np.isnan(table).any() else table
 
 
@@ -99,7 +103,7 @@ def _coefficient(name: str, s: _Squares, confidence: float | None) -> Coefficien
         "icc_3": s.units + (s.k - 1) * s.residual,
         "icc_3k": s.units,
     }[name]
-    # what is left of squares that cancel is no denominator
+    # what is left of squares that cancel is no denominator, and a negative one (icc_2k) would give a number past 1
     if below <= NOTHING * (s.units + s.within + s.raters + s.residual):
         return Coefficient(None, "no_variation")
     value = numerator / below

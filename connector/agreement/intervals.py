@@ -367,6 +367,8 @@ def _percentile_bounds(values: Floats, confidence: float) -> tuple[float, float]
     defined = values[~np.isnan(values)]
     if not len(defined):
         return None
+    if float(np.ptp(defined)) <= NO_SPREAD:
+        return None
     tail = (1 - confidence) / 2
     low, high = np.quantile(defined, [tail, 1 - tail])
     return float(low), float(high)

@@ -9,14 +9,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from connector.agreement.intervals import SEED, Case, Coefficient, Statistic, measured
 from connector.agreement.patterns import DENSE, Patterns, Skew, in_own_order, tally, whole_tally
-from connector.agreement.ratings import Floats, Ints, Ratings
+from connector.agreement.ratings import Floats, Ints, Ratings, as_ratings
 
 NOTHING = 1e-12
 POWERS = {"linear": 1, "quadratic": 2}
@@ -305,7 +305,7 @@ def on_a_line(ratings: Ratings) -> tuple[Ratings, Floats] | None:
     ordered = ratings.as_numbers() or ratings.in_order()
     if ordered is None:
         return None
-    numbers = ordered.codebook.numbers
+    numbers = ordered.codebook.line
     if np.isnan(numbers[ordered.value_counts > 0]).any():
         return ordered, np.arange(len(numbers), dtype=np.float64)
     return ordered, np.where(np.isnan(numbers), 0.0, numbers)
@@ -328,29 +328,30 @@ def chance_case(statistic: ChanceCorrected | str, note: str | None = None) -> Ca
     return Case(statistic, Coefficient((observed - expected) / (1 - expected), note, observed, expected))
 
 
-def cohen_kappa(ratings: Ratings, confidence: float | None = None, seed: int = SEED) -> Coefficient:
+def cohen_kappa(data: Ratings | Any, confidence: float | None = None, seed: int = SEED) -> Coefficient:
     """Cohen's kappa (1960) of exactly two raters, over the units both rated.
 
+    data : a `Ratings`, or a units x raters table as `Ratings.from_wide` takes it.
     Reasons: not_two_raters, no_pairable_units, no_variation.
 
     >>> cohen_kappa(Ratings.from_wide([["a", "a"], ["a", "b"], ["b", "b"], ["b", "b"]])).value
     0.5
     """
-    return measured([chance_case(cohen_statistic(ratings))], confidence, seed)[0]
+    return measured([chance_case(cohen_statistic(as_ratings(data)))], confidence, seed)[0]
 
 
-def scott_pi(ratings: Ratings, confidence: float | None = None, seed: int = SEED) -> Coefficient:
-    """Scott's pi (1955) of exactly two raters, over the units both rated; reasons as of `cohen_kappa`."""
-    return measured([chance_case(cohen_statistic(ratings, pooled=True))], confidence, seed)[0]
+def scott_pi(data: Ratings | Any, confidence: float | None = None, seed: int = SEED) -> Coefficient:
+    """Scott's pi (1955) of exactly two raters, over the units both rated; data and reasons as of `cohen_kappa`."""
+    return measured([chance_case(cohen_statistic(as_ratings(data), pooled=True))], confidence, seed)[0]
 
 
 def weighted_kappa(
-    ratings: Ratings, weights: str = "quadratic", confidence: float | None = None, seed: int = SEED
+    data: Ratings | Any, weights: str = "quadratic", confidence: float | None = None, seed: int = SEED
 ) -> Coefficient:
     """Weighted kappa (Cohen 1968) of exactly two raters: agreement falls with |x - y| (linear) or its square
     (quadratic).
 
     x and y are the numbers that the categories stand for, or their places in the declared order where they are not
-    numbers; with neither, the reason is wrong_level.
+    numbers; with neither, the reason is wrong_level. `data` as of `cohen_kappa`.
     """
-    return measured([chance_case(weighted_statistic(ratings, weights))], confidence, seed)[0]
+    return measured([chance_case(weighted_statistic(as_ratings(data), weights))], confidence, seed)[0]

@@ -11,11 +11,13 @@ import numpy as np
 
 from connector.agreement.alpha import alpha_case, level_and_distance, prepare
 from connector.agreement.intervals import MOST_CELLS, SEED, Statistic, bootstrap, replicates_for
-from connector.agreement.ratings import Ratings
+from connector.agreement.ratings import Ratings, as_ratings
 
 HALF_WIDTH = 0.05
 SIGNIFICANCE = 0.05
 MOST_UNITS = 10_000_000
+RAREST = 1e-6
+"""Share under which a category is none that anyone plans for."""
 ROUNDS = 6
 CLOSE = 0.05
 """Share of the units by which a further round must move them to be worth it: replicates say no more."""
@@ -54,12 +56,11 @@ def units_for_half_width(
     >>> units_for_half_width([["a", "a"], ["b", "b"], ["a", "b"], ["b", "b"], ["a", "a"]] * 20, 0.05)
     940
     """
-    if half_width <= 0:
-        raise ValueError(f"half_width must be positive, not {half_width}")
+    check_half_width(half_width)
     if not 0 < confidence < 1:
         raise ValueError(f"confidence must lie between 0 and 1, not {confidence}")
     of_level, name = level_and_distance(level, distance)
-    ratings = data if isinstance(data, Ratings) else Ratings.from_wide(data)
+    ratings = as_ratings(data)
     statistic = alpha_case(prepare(ratings, of_level, name), name).statistic
     return None if statistic is None else units_of(statistic, half_width, confidence, seed)
 
@@ -106,7 +107,8 @@ def bloch_kraemer_units(smallest_alpha: float, rarest_share: float, significance
 
     N = c z^2 [(1 + a)(3 - a) / (4 (1 - a) p (1 - p)) - a], after Bloch and Kraemer (1989), Biometrics 45, 269-287, with
     c = 2 and p the rarest category's share, as Krippendorff (2004, Content Analysis, 2nd ed., table 11.2) tabulates it.
-    `significance` is one-sided. Where data exist, `units_for_half_width` knows better.
+    `significance` is one-sided. Where data exist, `units_for_half_width` knows better. Raises ValueError for what is
+    out of range, and where it would take over ten million units.
 
     >>> bloch_kraemer_units(0.8, 0.25), bloch_kraemer_units(0.667, 0.25)
     (139, 81)
@@ -114,13 +116,21 @@ def bloch_kraemer_units(smallest_alpha: float, rarest_share: float, significance
     a, p = smallest_alpha, rarest_share
     if not -1 < a < 1:
         raise ValueError(f"smallest_alpha must lie between -1 and 1, not {a}")
-    if not 0 < p <= 0.5:
-        raise ValueError(f"rarest_share must lie between 0 and .5, not {p}")
+    if not RAREST <= p <= 0.5:
+        raise ValueError(f"rarest_share must lie between {RAREST:.6f} and .5, not {p:g}")
     if not 0 < significance < 0.5:
         raise ValueError(f"significance must lie between 0 and .5, not {significance}")
-    z = NormalDist().inv_cdf(1 - significance)
+    z = -NormalDist().inv_cdf(significance)
     needed = 2 * z * z * ((1 + a) * (3 - a) / (4 * (1 - a) * p * (1 - p)) - a)
+    if needed > MOST_UNITS:
+        raise ValueError(f"it would take over {MOST_UNITS:,} units")
     return max(2, math.ceil(needed))
+
+
+def check_half_width(half_width: float) -> None:
+    """Raises ValueError for one that no interval can have."""
+    if not 0 < half_width < math.inf:
+        raise ValueError(f"half_width must be a positive number, not {half_width}")
 
 
 def round_up(number: int) -> int:

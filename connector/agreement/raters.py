@@ -20,7 +20,7 @@ from connector.agreement.influence import Influence
 from connector.agreement.intervals import value_of
 from connector.agreement.keys import id_order
 from connector.agreement.patterns import DENSE, NOWHERE, Patterns, tally
-from connector.agreement.ratings import Floats, Ints, Ratings, as_value, parse_number
+from connector.agreement.ratings import Floats, Ints, Ratings, as_value, parse_exact
 from connector.agreement.rows import Rows
 
 MOST_CELLS = 1_000
@@ -556,11 +556,11 @@ NEVER_GIVEN = -2
 def _gold_codes(ratings: Ratings, gold: Mapping[Any, Any]) -> Ints:
     """(N,) code of each unit's known value; NEVER_GIVEN for one that is no category here."""
     code_of = {category: code for code, category in enumerate(ratings.codebook.categories)}
-    numbers = {number: code for code, number in enumerate(ratings.codebook.numbers.tolist()) if not math.isnan(number)}
+    numbers = {number: code for code, number in enumerate(ratings.codebook.exact) if not math.isnan(number)}
     codes = np.full(len(ratings.unit_ids), NO_GOLD, dtype=np.int64)
     for place, unit in enumerate(ratings.unit_ids):
         if unit in gold and (value := as_value(gold[unit])) is not None:
-            number = parse_number(value)
+            number = parse_exact(value)
             # at numeric levels the categories are numbers where gold may still be their text
             fallback = NEVER_GIVEN if number is None else numbers.get(number, NEVER_GIVEN)
             codes[place] = code_of.get(value, fallback)
@@ -603,7 +603,7 @@ def _repeats(ratings: Ratings, repeats: Sequence[tuple[Any, Any, Any]] | None) -
         if place is None or code is None or value is None or (place, code) not in given:
             continue
         counted = given[place, code]
-        number = parse_number(value) if isinstance(counted, float) else None
+        number = parse_exact(value) if isinstance(counted, int | float) else None
         found.setdefault(code, []).append(counted in (value, number))
     return found
 

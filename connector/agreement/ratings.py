@@ -6,6 +6,7 @@ import math
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -20,6 +21,8 @@ Ints = NDArray[np.int64]
 BLOCK = 16_384
 """Rows of a table that are read at a time, so that they stay in the processor's cache."""
 CLOSE = 65_536
+WHOLE = 2**53
+"""From here on float64 does not hold every whole number."""
 MOST_GAPS = 10_000_000
 """Codes that nothing bears, up to which codes are taken for codes and not for ids."""
 
@@ -57,12 +60,14 @@ def maybe_turned(n_rows: int, n_columns: int) -> bool:
 def as_value(raw: Any) -> Hashable:
     """A raw answer as a hashable value, or None where it is missing (None, NaN, "").
 
-    Numbers become float, a ranking {item: rank} the tuple of its (item, rank), sequences and sets a sorted tuple of
-    distinct members (a set; a member that is itself a sequence is a path or an item's rank). Raises InvalidRatings for
-    an infinite number or a value that cannot be compared.
+    Numbers become float (whole ones that float64 does not hold stay as they are), a ranking {item: rank} the tuple of
+    its (item, rank), sequences and sets a sorted tuple of distinct members (a set; a member that is itself a sequence
+    is a path or an item's rank). Raises InvalidRatings for an infinite number, a value that cannot be compared or a set
+    that holds one or a missing one.
     """
     if isinstance(raw, np.generic):
-        raw = raw.item()
+        # NumPy's long numbers are no numbers of Python's
+        raw = float(raw) if isinstance(raw, np.longdouble) else raw.item()
     if raw is None or (isinstance(raw, str) and not raw):
         return None
     if isinstance(raw, str):
@@ -72,11 +77,35 @@ def as_value(raw: Any) -> Hashable:
     if isinstance(raw, dict):
         raw = tuple(raw.items())
     if isinstance(raw, list | tuple | set | frozenset | np.ndarray):
-        members = {tuple(member) if isinstance(member, list | tuple) else member for member in raw}
-        return tuple(sorted(members, key=_sort_key))
-    if type(raw).__name__ in ("NAType", "NaTType"):  # pandas' own, which this package does not import
+        return tuple(sorted({_member(member) for member in raw}, key=_sort_key))
+    if _is_pandas_missing(raw):
         return None
     raise InvalidRatings(f"a rating must be text, a number or a set of labels, not {type(raw).__name__}")
+
+
+def _is_pandas_missing(raw: Any) -> bool:
+    """Whether this is pandas' own missing value; this package does not import it."""
+    return type(raw).__name__ in ("NAType", "NaTType")
+
+
+def _member(raw: Any) -> Hashable:
+    """A member of a set, or of a path or an item's rank within it, as it is; lists as tuples."""
+    if isinstance(raw, np.generic):
+        raw = raw.item()
+    if isinstance(raw, list):
+        return tuple(map(_member, raw))
+    if isinstance(raw, tuple | frozenset):
+        for part in raw:
+            _member(part)
+        try:
+            hash(raw)
+        except TypeError:
+            return tuple(map(_member, raw))
+        return raw
+    if not isinstance(raw, str | int | float) or (isinstance(raw, float) and not math.isfinite(raw)):
+        held = raw if raw is None or isinstance(raw, float) else type(raw).__name__
+        raise InvalidRatings(f"a set of labels or a ranking holds {held}, which is neither text nor a number")
+    return raw
 
 
 def _finite(raw: float) -> float | None:
@@ -86,7 +115,14 @@ def _finite(raw: float) -> float | None:
         number = math.inf
     if math.isinf(number):
         raise InvalidRatings("a rating is infinite")
+    if isinstance(raw, int) and raw != number:
+        return raw
     return None if math.isnan(number) else number
+
+
+def as_ratings(data: Ratings | Any) -> Ratings:
+    """The ratings of a units x raters array or nested sequence (`Ratings.from_wide`); a `Ratings` as it is."""
+    return data if isinstance(data, Ratings) else Ratings.from_wide(data)
 
 
 def _sort_key(value: Any) -> tuple[int, Any]:
@@ -110,6 +146,18 @@ def parse_number(category: Any) -> float | None:
     else:
         return None
     return number if math.isfinite(number) else None
+
+
+def parse_exact(category: Any) -> float | None:
+    """As `parse_number`, but an int for a whole number that float64 does not hold."""
+    number = parse_number(category)
+    if number is None or abs(number) < WHOLE:
+        return number
+    try:
+        whole = int(category)
+    except ValueError:
+        return number
+    return number if whole == number else whole
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,6 +194,29 @@ class Codebook:
             return np.where(np.isfinite(numbers), numbers, math.nan)
         parsed = (parse_number(category) for category in self.categories)
         return np.array([math.nan if number is None else number for number in parsed], dtype=np.float64)
+
+    @cached_property
+    def exact(self) -> list[float]:
+        """(V,) as `numbers`, but an int for each whole number that float64 does not hold."""
+        exact: list[float] = self.numbers.tolist()
+        for code in np.flatnonzero(np.abs(self.numbers) >= WHOLE).tolist():
+            found = parse_exact(self.categories[code])
+            exact[code] = math.nan if found is None else found
+        return exact
+
+    @cached_property
+    def rounded(self) -> bool:
+        """Whether `numbers` are not all as given, because float64 does not hold them."""
+        return bool((np.abs(self.numbers) >= WHOLE).any()) and int in map(type, self.exact)
+
+    @cached_property
+    def line(self) -> Floats:
+        """(V,) the numbers for whatever looks at their differences alone: counted from the smallest where they are
+        `rounded`, so that no difference is lost."""
+        if not self.rounded:
+            return self.numbers
+        low = min(one for one in self.exact if isinstance(one, int))
+        return np.array([one if math.isnan(one) else float(Fraction(one) - low) for one in self.exact])
 
 
 @dataclass(frozen=True, eq=False)
@@ -234,8 +305,10 @@ class Ratings:
         """Ratings from three coded columns (integers from 0), without a copy.
 
         `categories[c]` is the value of code c (the codes themselves, as numbers, unless given); `n_declared` says how
-        many of them, from the first, the tool declares (all when `categories` is given). Repeats are the caller's
-        matter. Raises InvalidRatings for codes out of range or columns of unequal length.
+        many of them, from the first, the tool declares (all when `categories` is given). Equal categories are one (1
+        and 1.0, say), and a rating whose category is None, NaN or "" is missing; both cost a copy. Repeats are the
+        caller's matter. Raises InvalidRatings for codes out of range, columns of unequal length or a category that is
+        infinite.
         """
         (unit_codes, last_unit), (rater_codes, last_rater), (value_codes, last_value) = (
             _checked_codes(column, name) for column, name in ((units, "units"), (raters, "raters"), (values, "values"))
@@ -255,11 +328,16 @@ class Ratings:
         ids_r = _ids_for(last_rater, rater_ids, n_raters, "raters")
         if categories is None:
             book = Codebook(tuple(float(code) for code in range(last_value + 1)))
-        else:
-            if len(categories) <= last_value:
-                raise InvalidRatings(f"values has code {last_value} but {len(categories)} categories")
-            book = Codebook(tuple(categories), len(categories) if n_declared is None else n_declared)
-        return cls(unit_codes, rater_codes, value_codes, ids_u, ids_r, book)
+            return cls(unit_codes, rater_codes, value_codes, ids_u, ids_r, book)
+        if len(categories) <= last_value:
+            raise InvalidRatings(f"values has code {last_value} but {len(categories)} categories")
+        book, recode = _distinct_categories(categories, len(categories) if n_declared is None else n_declared)
+        if recode is None:
+            return cls(unit_codes, rater_codes, value_codes, ids_u, ids_r, book)
+        value_codes = recode[value_codes]
+        kept = np.flatnonzero(value_codes >= 0)
+        missing = len(value_codes) - len(kept)
+        return cls(unit_codes[kept], rater_codes[kept], value_codes[kept], ids_u, ids_r, book, n_missing=missing)
 
     @classmethod
     def from_wide(
@@ -272,6 +350,7 @@ class Ratings:
     ) -> Ratings:
         """Ratings from a units x raters array or nested sequence with None, NaN or "" where a rating is missing.
 
+        In an array of text `nan` in any case is missing too: it is what NumPy makes of NaN beside text.
         Raises InvalidRatings for rows of unequal length, ids that do not fit the shape, or an infinite value.
         """
         if hasattr(table, "to_numpy"):
@@ -283,6 +362,9 @@ class Ratings:
             raise InvalidRatings(f"a table of ratings is units x raters, not {type(table).__name__}")
         if isinstance(table, np.ndarray):
             _two_dimensions(table)
+            table = np.asarray(table)  # a row of a matrix is a matrix
+        if isinstance(table, np.ndarray) and table.dtype.kind in "UT":
+            table = [[None if _is_nan_text(cell) else cell for cell in row] for row in table.tolist()]
         if isinstance(table, np.ndarray) and table.dtype.kind in "fiub" and categories is None:
             return cls._from_numeric_wide(table, unit_ids, rater_ids)
         rows = [_cells(row, place) for place, row in enumerate(table)]
@@ -305,7 +387,7 @@ class Ratings:
         ids_u = _ids_of_axis(unit_ids, table.shape[0], "unit_ids")
         ids_r = _ids_of_axis(rater_ids, table.shape[1], "rater_ids")
         values, unit_codes, rater_codes, codes = _coded_cells(table)
-        book = Codebook(tuple(values.tolist()))
+        book = Codebook(_as_categories(values))
         return cls(
             unit_codes,
             rater_codes,
@@ -407,12 +489,22 @@ class Ratings:
         used = np.flatnonzero(self.value_counts)
         if np.isnan(numbers[used]).any():
             return None
+        if self.codebook.rounded:
+            return self._by_exact_number(used.tolist())
         distinct, position = np.unique(numbers[used], return_inverse=True)
         if len(used) == len(numbers) == len(distinct) and np.array_equal(distinct, numbers):
             return self
         recode = np.zeros(len(numbers), dtype=np.int64)
         recode[used] = position
         return replace(self, values=recode[self.values], codebook=Codebook(tuple(distinct.tolist())))
+
+    def _by_exact_number(self, used: Sequence[int]) -> Ratings:
+        exact = self.codebook.exact
+        distinct = sorted({exact[code] for code in used})
+        place = {number: code for code, number in enumerate(distinct)}
+        recode = np.zeros(len(exact), dtype=np.int64)
+        recode[used] = [place[exact[code]] for code in used]
+        return replace(self, values=recode[self.values], codebook=Codebook(tuple(distinct)))
 
     def in_order(self) -> Ratings | None:
         """The same ratings with codes that ascend with the order of the categories, or None where there is no order.
@@ -436,9 +528,15 @@ def _code_ids(ids: Iterable[Any], what: str, known: Iterable[Any] = ()) -> tuple
         codes = [code_of.setdefault(one, len(code_of)) for one in ids]
     except TypeError as error:
         raise InvalidRatings(f"a {what} id must be text or a number: {error}") from None
-    if any(one is None or one == "" or (isinstance(one, float) and math.isnan(one)) for one in code_of):
+    if any(map(_is_missing_id, code_of)):
         raise InvalidRatings(f"a {what} id is missing")
     return np.array(codes, dtype=np.int64), list(code_of)
+
+
+def _is_missing_id(one: Any) -> bool:
+    if isinstance(one, str):
+        return not one
+    return one is None or _is_pandas_missing(one) or (isinstance(one, float | np.floating) and math.isnan(one))
 
 
 def _code_raw(values: Iterable[Any]) -> tuple[Ints, list[Any]]:
@@ -463,7 +561,7 @@ def _last_of_each(kept: Ints, units: Ints, raters: Ints, n_raters: int) -> tuple
     return np.sort(kept[len(kept) - 1 - first_from_end]), len(kept) - len(first_from_end)
 
 
-def _coded_cells(table: NDArray[Any]) -> tuple[Floats, Codes, Codes, Codes]:
+def _coded_cells(table: NDArray[Any]) -> tuple[NDArray[Any], Codes, Codes, Codes]:
     """The distinct numbers of an array, ascending, and its cells but NaN in long form: units, raters, codes."""
     blocks = range(0, len(table), BLOCK)
     present = [np.count_nonzero(~np.isnan(table[start : start + BLOCK])) for start in blocks]
@@ -479,7 +577,14 @@ def _coded_cells(table: NDArray[Any]) -> tuple[Floats, Codes, Codes, Codes]:
     if numbers.dtype.kind == "f" and np.isinf(numbers).any():
         raise InvalidRatings("a rating is infinite")
     values, codes = _coded_whole(numbers) or np.unique(numbers, return_inverse=True)
-    return values.astype(np.float64), units, raters, codes.astype(np.int32, copy=False)
+    return values, units, raters, codes.astype(np.int32, copy=False)
+
+
+def _as_categories(values: NDArray[Any]) -> tuple[Any, ...]:
+    """Ascending numbers as categories."""
+    if values.dtype.kind in "iu" and len(values) and max(-int(values[0]), int(values[-1])) >= WHOLE:
+        return tuple(map(as_value, values.tolist()))
+    return tuple(values.astype(np.float64).tolist())
 
 
 def _coded_whole(numbers: NDArray[Any]) -> tuple[NDArray[Any], Codes] | None:
@@ -499,6 +604,10 @@ def _coded_whole(numbers: NDArray[Any]) -> tuple[NDArray[Any], Codes] | None:
     place = np.zeros(int(used[-1]) + 1, dtype=np.int32)
     place[used] = np.arange(len(used))
     return used + low, place[codes]
+
+
+def _is_nan_text(cell: Any) -> bool:
+    return isinstance(cell, str) and cell.lower() == "nan"
 
 
 def _two_dimensions(table: NDArray[Any]) -> None:
@@ -524,6 +633,17 @@ def _distinct(ids: Sequence[Any], name: str) -> Sequence[Any]:
     if len(set(ids)) != len(ids):
         raise InvalidRatings(f"{name} holds an id twice")
     return ids
+
+
+def _distinct_categories(categories: Sequence[Any], n_declared: int) -> tuple[Codebook, Ints | None]:
+    """The codebook of categories by code, and the new code of each (-1: missing) where it differs from the old."""
+    values = [as_value(raw) for raw in categories]
+    distinct = tuple(value for value in dict.fromkeys(values) if value is not None)
+    if len(distinct) == len(values):
+        return Codebook(distinct, n_declared), None
+    place = {value: code for code, value in enumerate(distinct)}
+    recode = np.array([place.get(value, -1) for value in values], dtype=np.int64)
+    return Codebook(distinct, len(set(values[:n_declared]) - {None})), recode
 
 
 def _checked_codes(column: ArrayLike, name: str) -> tuple[Codes, int]:

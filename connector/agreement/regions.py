@@ -49,7 +49,8 @@ class Regions(Comparison):
     note = (
         "Regions are compared by image: two answers differ by 1 - F1 of their regions, matched one to one where label "
         "and frame are the same and intersection over union is {overlaps}; key points match by distance. Both empty "
-        "agree. Detection and overlap are of regions matched whatever their label."
+        "agree. Detection and overlap are of regions matched whatever their label. A label's one-vs-rest is the same "
+        "alpha over its own regions alone, its specific agreement the F1 of them."
     )
 
     def __init__(self, name: str, overlaps: Sequence[float], words: str) -> None:
@@ -317,7 +318,13 @@ def consensus(matches: Matches, patterns: Patterns) -> list[Any]:
 
 def _in_order(shapes: Shapes, items: Items) -> Ints:
     """(R,) places of the rows' regions in one order, whatever the order of the answers."""
-    order = np.lexsort((shapes.area, *shapes.bounds))
+    named = {names: place for place, names in enumerate(sorted({one[2] for one in shapes.regions}))}
+    labels = np.array([named[one[2]] for one in shapes.regions], dtype=np.int64)
+    # equal outlines may be begun at other corners, and be of other shapes
+    begun = np.array([one[1][:2] for one in shapes.regions], dtype=np.float64).reshape(-1, 2).T
+    families = list(FAMILIES)
+    family = np.array([families.index(one[0]) for one in shapes.regions], dtype=np.int64)
+    order = np.lexsort((family, *begun, labels, shapes.area, *shapes.bounds))
     rank = np.empty(len(order), dtype=np.int64)
     rank[order] = np.arange(len(order))
     return rank[items.region]

@@ -41,8 +41,8 @@ from connector.agreement.intervals import FEW_OUTSIDE, SEED, Case, Coefficient, 
 from connector.agreement.kappa import chance_case, cohen_statistic, percent_case, weighted_statistic
 from connector.agreement.keys import category_key, json_value
 from connector.agreement.patterns import Patterns, fold
-from connector.agreement.power import HALF_WIDTH, Power, units_of
-from connector.agreement.ratings import Level, Ratings
+from connector.agreement.power import HALF_WIDTH, Power, check_half_width, units_of
+from connector.agreement.ratings import Level, Ratings, as_value
 
 if TYPE_CHECKING:
     from connector.agreement.gate import GateDecision
@@ -108,7 +108,8 @@ class QuestionReport:
 
     n_units : units with a counted rating; n_pairable_units : with two; n_categories : m, declared else seen.
     coefficients : by name. categories : one finding per category (sets: per label). pairs : commonest first.
-    notes : `low_variation` where under 20 ratings lie outside the commonest category; codes of `ratings.NOTES`.
+    notes : `low_variation` where under 20 ratings lie outside the commonest category; `no_interval` where alpha has
+        none, because resampling shows no spread of it; codes of `ratings.NOTES`.
     units : results of every known unit.
     threshold : to which the diagnosis looks for a way; None: no diagnosis was asked for.
     half_width : of the interval for which units are counted. difference : from another coefficient, other raters or
@@ -329,15 +330,21 @@ def assess(
     diagnose : whether raters, units and the way to `threshold` are diagnosed, and the units counted that would give
         alpha an interval of +- `half_width` (all when first asked for).
 
-    Raises ValueError for an unknown level or distance, InvalidRatings for ratings that do not fit the distance.
+    Raises ValueError for an unknown level or distance and for a number out of range, InvalidRatings for ratings that do
+    not fit the distance.
 
     >>> question = assess(Ratings.from_wide([["a", "a"], ["a", "b"], ["b", "b"], ["b", "b"]] * 10)).questions["value"]
     >>> round(question.alpha.value, 3), question.coefficients["cohen_kappa"].value, question.n_pairable_units
     (0.473, 0.5, 40)
     """
     questions = _as_questions(ratings)
-    if half_width <= 0:
-        raise ValueError(f"half_width must be positive, not {half_width}")
+    if confidence is not None and not 0 < confidence < 1:
+        raise ValueError(f"confidence must lie between 0 and 1, not {confidence}")
+    if not -1 <= threshold <= 1:
+        raise ValueError(f"threshold must lie between -1 and 1, not {threshold}")
+    if not 0 <= share_below <= 1:
+        raise ValueError(f"share_below must lie between 0 and 1, not {share_below}")
+    check_half_width(half_width)
     way_to = threshold if diagnose else None
     found = {one.name: _assess_question(one, confidence, seed, share_below, way_to, half_width) for one in questions}
     return AgreementReport(found, tuple(not_measured), confidence or CONFIDENCE, seed, share_below)
@@ -348,18 +355,18 @@ def _as_questions(
 ) -> list[QuestionRatings]:
     if isinstance(ratings, Ratings):
         return [_plain("value", ratings)]
-    if isinstance(ratings, QuestionRatings):
-        return [ratings]
     if isinstance(ratings, Mapping):
-        return [_plain(name, one) for name, one in ratings.items()]
+        given: Mapping[str, Any] = ratings
+        return _checked([_plain(name, one) if isinstance(one, Ratings) else one for name, one in given.items()])
     return _checked(ratings)
 
 
 def _checked(given: Any) -> list[QuestionRatings]:
     questions = list(given) if isinstance(given, list | tuple) else [given]
     for one in questions:
-        if not isinstance(one, QuestionRatings):
-            kind = type(one).__name__
+        of = one.ratings if isinstance(one, QuestionRatings) else one
+        if not isinstance(one, QuestionRatings) or not isinstance(of, Ratings):
+            kind = type(of).__name__
             raise TypeError(f"assess needs Ratings or QuestionRatings, not {kind}; of a table: Ratings.from_wide")
     return questions
 
@@ -414,7 +421,10 @@ def _assess_question(
         half_width,
     )
     few = report.n_pairable_units > 0 and report.outside_commonest < FEW_OUTSIDE
-    return replace(report, notes=(*question.ratings.notes, *(("low_variation",) if few else ())))
+    alpha = report.alpha
+    no_spread = confidence is not None and alpha.value is not None and alpha.interval is None
+    found = {"low_variation": few, "no_interval": no_spread and report.n_pairable_units > 1}
+    return replace(report, notes=(*question.ratings.notes, *(code for code, there in found.items() if there)))
 
 
 def _declared(question: QuestionRatings, comparison: Comparison | None) -> Ratings:
@@ -481,6 +491,8 @@ def _n_categories(
     comparison: Comparison | None,
 ) -> int:
     if question.categories is not None:
+        if comparison is None:
+            return len({as_value(one) for one in question.categories} - {None})
         return len(question.categories)
     if comparison is not None and findings:
         return len(findings)

@@ -627,6 +627,8 @@ def case_of(statistic: ContinuumAlpha | SpanF1) -> Case:
     if isinstance(statistic, SpanF1):
         return Case(statistic, Coefficient(value))
     n, d, p, own = (float(total[0]) for total in statistic.totals(statistic.weights[None, :].astype(np.float64)))
+    if n <= 0 or n * n <= own:
+        return Case(None, Coefficient(None, "no_variation"))
     return Case(statistic, Coefficient(value, None, d / n, p / (n * n - own)))
 
 

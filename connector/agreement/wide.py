@@ -72,7 +72,7 @@ class Counts:
 
 def is_numeric(data: Any) -> bool:
     """Whether this is a units x raters array of real numbers."""
-    plain = isinstance(data, np.ndarray) and not isinstance(data, np.ma.MaskedArray)
+    plain = isinstance(data, np.ndarray) and not isinstance(data, np.ma.MaskedArray | np.matrix)
     return plain and data.ndim == 2 and data.dtype.kind in "fiub"
 
 
@@ -87,7 +87,7 @@ def count(table: Table) -> Counts | None:
         return Counts(np.zeros((0, 0)), np.zeros(0), np.zeros(0), np.zeros(0))
     low, high = limits
     most_rows = max(FEW_ROWS, 4 * len(table))
-    if max(abs(low), abs(high)) * most_rows >= EXACT or high - low >= MOST_SPAN or low != int(low):
+    if (max(abs(low), abs(high)) + 1) * most_rows >= EXACT or high - low >= MOST_SPAN or low != int(low):
         return None
     span = int(high - low) + 1
     if table.size <= CELLS:
@@ -101,6 +101,12 @@ def count(table: Table) -> Counts | None:
     counts, weights = rows
     # column 0 counts what is missing
     return Counts(counts[:, 1:], table.shape[1] - counts[:, 0], weights, low + np.arange(span, dtype=np.float64))
+
+
+def is_held(table: Table) -> bool:
+    """Whether float64 holds the numbers of an array exactly."""
+    limits = _limits(table) if table.dtype.kind in "iu" else None
+    return limits is None or max(abs(limits[0]), abs(limits[1])) < EXACT
 
 
 def alpha_of_counts(found: Counts, level: Level) -> Coefficient:
@@ -180,7 +186,8 @@ def _blocks(table: Table) -> Iterator[tuple[int, int]]:
 
 def _as_it_is(table: Table, low: float, span: int) -> tuple[Floats, Floats] | None:
     """The counts of a small table, row by row."""
-    filled = np.fmax(table, low - 1)
+    # in float64: the type of the table may not hold the number below its smallest
+    filled = np.fmax(table, low - 1, dtype=np.float64)
     if table.dtype.kind == "f" and not (np.rint(filled) == filled).all():
         return None
     return _counts((filled - (low - 1)).astype(np.int64), span), np.ones(len(table))
@@ -249,7 +256,7 @@ def _numbers(table: Table, low: float, powers: Floats) -> Iterator[tuple[int, in
     for start in range(0, len(table), step):
         end = min(start + step, len(table))
         block, rounded = filled[: end - start], whole[: end - start]
-        np.fmax(table[start:end], low - 1, out=block)
+        np.fmax(table[start:end], low - 1, out=block, dtype=np.float64)
         if table.dtype.kind == "f" and not np.array_equal(np.rint(block, out=rounded), block):
             yield start, end, None
             return

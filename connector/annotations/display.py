@@ -9,6 +9,7 @@ from typing import Any
 from connector.agreement.report import category_key
 from connector.annotations.kinds import KINDS
 
+LONG_ID = 20
 NOTHING = "(none)"
 """An answer that is an empty set."""
 
@@ -42,11 +43,13 @@ def mended_text(mended: Mapping[str, int], kind: str) -> str:
 
 
 def few(ids: Sequence[str], most: int = 5) -> str:
-    """The first ids of a list, for a sentence.
+    """The first ids of a list, for a sentence: of long ones fewer.
 
     >>> few(["1", "2", "3"], most=2), few(["1"])
     ('1, 2, ...', '1')
     """
+    if any(len(one) > LONG_ID for one in ids[:most]):
+        most = 1
     return ", ".join(ids[:most]) + (", ..." if len(ids) > most else "")
 
 

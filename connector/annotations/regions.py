@@ -45,6 +45,9 @@ SLACK = 1e-6
 MOST_FRAMES = 1_000
 """Of a video with more marked frames so many, evenly spaced, are compared."""
 
+MOST_SHOWN = 20
+"""Regions of an answer that are named one by one; of more (a track in a video, say) people read how many there are."""
+
 Geometry = tuple[float, ...]
 Box = tuple[float, float, float, float, float]
 
@@ -89,7 +92,10 @@ def regions_text(value: Any) -> str:
         return value
     if not value or isinstance(value[0], str):
         return ", ".join(value) or "(nothing marked)"
-    return "; ".join(_region_text(*one) for one in value)
+    if len(value) <= MOST_SHOWN:
+        return "; ".join(_region_text(*one) for one in value)
+    n = Counter(", ".join(labels) or "no label" for _, _, labels, _ in value)
+    return f"{len(value)} regions: {'; '.join(f'{label} {times}' for label, times in n.most_common())}"
 
 
 def _region_text(shape: str, geometry: Sequence[float], labels: Sequence[str], frame: int) -> str:

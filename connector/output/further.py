@@ -128,18 +128,18 @@ def difference(question: QuestionReport) -> list[str]:
         return []
     found = asked.difference
     sides = _sides(asked)
+    units = f"{shown.counted(found.n_common, 'unit')} with two ratings on both sides"
+    left = f", {shown.count(found.n_left_out)} left out" if found.n_left_out else ""
     if found.value is None:
-        return [f"{sides}: no difference can be given. {_why(asked)}"]
+        return [f"{sides}: no difference can be given. {_why(asked)} ({units}{left}.)"]
     numbers = f"{shown.number(found.b)} less {shown.number(found.a)} is {shown.signed(found.value)}"
     if found.low is None or found.p is None:
-        return [f"{sides}: {numbers}. No resample of the units changes that."]
+        return [f"{sides}: {numbers}. No resample of the units changes that ({units}{left})."]
     how = f"{found.confidence * 100:g}% interval {shown.signed(found.low)} to {shown.signed(found.high or 0.0)}"
-    units = shown.counted(found.n_units, "unit")
-    both = "" if found.n_common == found.n_units else f", {shown.count(found.n_common)} of them on both sides"
     method = METHODS.get(found.method or "", "")
     within = found.low <= 0 <= (found.high or 0.0)
     verdict = "which units were taken may explain it" if within else "more than the choice of units explains"
-    return [f"{sides}: {numbers}; {how}, p {_p(found.p)}; {verdict} ({method}, {units}{both})."]
+    return [f"{sides}: {numbers}; {how}, p {_p(found.p)}; {verdict} ({method}, {units}{left})."]
 
 
 def _sides(asked: Compared) -> str:
@@ -152,7 +152,9 @@ def _sides(asked: Compared) -> str:
 def _why(asked: Compared) -> str:
     found = asked.difference
     if found.reason == "no_common_units":
-        return "The two sides have no unit in common."
+        return "No unit has two ratings on both sides."
+    if found.reason == "no_pairable_units":
+        return "One of the two sides has no unit with two ratings."
     undefined = next(
         name for name, value in ((_side_name(asked, "a"), found.a), (_side_name(asked, "b"), found.b)) if value is None
     )

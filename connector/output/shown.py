@@ -83,6 +83,8 @@ NOT_APPLICABLE = {
     "not_comparable": "the answers of different tasks cannot be compared",
 }
 """Reasons that lie in the kind of data, for coefficients named together."""
+NO_VARIATION_BESIDE = "the units vary too little in what it compares"
+"""The ratings are not all the same where another coefficient has a number: the units' means may be, for an ICC."""
 
 LEFT_OUT = {
     "cancelled": "skipped or cancelled",
@@ -195,6 +197,13 @@ def coefficient(name: str) -> str:
 def no_number(reason: str | None) -> str:
     """Why there is no number, in words."""
     return NO_NUMBER.get(reason or "", clean(reason or "no reason is known"))
+
+
+def beside(reason: str) -> str:
+    """Why coefficients have no number beside one that has one, or that lacks it for another reason."""
+    if reason == "no_variation":
+        return NO_VARIATION_BESIDE
+    return NOT_APPLICABLE.get(reason, no_number(reason))
 
 
 def left_out(reason: str) -> str:

@@ -430,7 +430,7 @@ def _coefficients_notes(question: QuestionReport, headline: str, never_by: str) 
     same = absent.pop(first.reason or "", None) if first.value is None else None
     for start, known in (("Not applicable here", True), ("No number", False)):
         listed = [
-            f"{_together(names)} ({shown.NOT_APPLICABLE.get(reason, shown.no_number(reason))})"
+            f"{_together(names)} ({shown.beside(reason)})"
             for reason, names in absent.items()
             if (reason in shown.NOT_APPLICABLE) is known
         ]
@@ -608,11 +608,16 @@ def _warnings(question: QuestionReport, context: Context) -> list[str]:
     alpha = question.alpha
     if "low_variation" in question.notes:
         few = shown.counted(question.outside_commonest, "rating lies", "ratings lie")
-        where = (
-            f"Only {few} outside the commonest category" if question.outside_commonest else "All lie in one category"
-        )
+        where = f"Only {few} outside the commonest category"
+        if not question.outside_commonest:
+            where = "All pairable ratings lie in one category"
         warnings.append(
             f"{where} (fewer than {FEW_OUTSIDE} outside): every coefficient and interval here rests on few cases."
+        )
+    if "no_interval" in question.notes:
+        warnings.append(
+            "No interval of alpha can be given: resampling the units shows no spread of it, as where all of them are "
+            "alike. That is no certainty."
         )
     if alpha.interval and alpha.interval.added_conflict:
         warnings.append(

@@ -1,7 +1,8 @@
 """The store: one SQLite file beside the configuration, with what was pulled, what was written, and the runs.
 
-Everything in it can be made again from the tool, except the history of runs and the raters of annotations whose
-user was deleted since. Tokens never reach it. A crash leaves the last whole transaction.
+Everything in it can be made again from the tool, except the history of runs and, of users who were deleted since, that
+annotations were theirs and what the tool deleted with them. Tokens never reach it. A crash leaves the last whole
+transaction.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -46,6 +47,10 @@ CREATE TABLE run (
 ) STRICT;
 """
 
+_ANNOTATION = (
+    "id, rater, status, created_at, updated_at, updated_by, ground_truth, lead_time, parent_annotation,"
+    " parent_prediction, result"
+)
 _OF_FIELDS = "(item GLOB 'field:*' OR item GLOB 'foreign:*' OR item GLOB 'intent:*')"
 
 
@@ -277,6 +282,24 @@ class Store:
             ],
         )
 
+    def missing_from(self, source: str, unit: Unit) -> list[Annotation]:
+        """The stored annotations of this unit that it lacks as it is now; none of another unit under a reused id."""
+        here = {one.id for one in unit.annotations}
+        stored = self._db.execute(
+            "SELECT id FROM annotation WHERE source = ? AND unit = ? AND EXISTS (SELECT 1 FROM unit WHERE"
+            " unit.source = annotation.source AND unit.unit = annotation.unit AND unit.created_at IS ?)",
+            (source, unit.id, unit.created_at),
+        ).fetchall()
+        return [
+            _annotation(row)
+            for (id_,) in stored
+            if id_ not in here
+            for row in self._db.execute(
+                f"SELECT {_ANNOTATION} FROM annotation WHERE source = ? AND unit = ? AND id = ?",  # noqa: S608 - fixed names
+                (source, unit.id, id_),
+            )
+        ]
+
     def put_skipped(self, source: str, unit: str, reason: str) -> None:
         """Remember a malformed task; what was stored of it before stays out of the numbers."""
         self.forget_units(source, [unit])
@@ -301,17 +324,12 @@ class Store:
     def units(self, source: str) -> Iterator[Unit]:
         """Every stored unit with its annotations, all-digit ids in numeric order before the rest."""
         rows = self._db.execute(
-            "SELECT unit, id, rater, status, created_at, updated_at, updated_by, ground_truth, lead_time,"
-            " parent_annotation, parent_prediction, result FROM annotation WHERE source = ? ORDER BY unit, id",
+            f"SELECT unit, {_ANNOTATION} FROM annotation WHERE source = ? ORDER BY unit, id",  # noqa: S608 - fixed names
             (source,),
         )
         annotations: dict[str, list[Annotation]] = {}
-        for unit, id_, rater, status, created, updated, by, gold, lead, parent, prediction, result in rows:
-            annotations.setdefault(unit, []).append(
-                Annotation(
-                    id_, rater, json.loads(result), status, created, updated, by, bool(gold), lead, parent, prediction
-                )
-            )
+        for unit, *row in rows:
+            annotations.setdefault(unit, []).append(_annotation(row))
         for unit, created, updated, declared, cancelled, data, predictions in self._db.execute(
             "SELECT unit, created_at, updated_at, declared, declared_cancelled, data, predictions FROM unit"
             " WHERE source = ? ORDER BY unit GLOB '*[^0-9]*', length(ltrim(unit, '0')), unit",
@@ -418,6 +436,13 @@ class Store:
             "SELECT outcome, gate FROM run WHERE source = ? AND gate IS NOT NULL ORDER BY id", (source,)
         )
         return [(outcome, json.loads(gate)) for outcome, gate in rows]
+
+
+def _annotation(row: Sequence[Any]) -> Annotation:
+    id_, rater, status, created, updated, by, gold, lead, parent, prediction, result = row
+    return Annotation(
+        id_, rater, json.loads(result), status, created, updated, by, bool(gold), lead, parent, prediction
+    )
 
 
 def _dump(value: Any) -> str:

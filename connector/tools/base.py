@@ -187,6 +187,7 @@ class Capabilities:
 
     `per_unit` : fields are written unit by unit (`PutFields`), not value by value (`SetField`, `ClearFields`).
     `longest_text` : the most characters that a field's text may have; longer text is cut (None: no limit).
+    `outlive_users` : the ratings of a user who is deleted stay in the tool: one that is gone was deleted itself.
     """
 
     fields: bool = True
@@ -195,6 +196,7 @@ class Capabilities:
     view: bool = True
     summary: bool = True
     review: bool = True
+    outlive_users: bool = True
 
 
 class Finding(NamedTuple):
@@ -238,6 +240,10 @@ class Tool(Protocol):
 
     def unit_ids(self) -> Mapping[str, str | None]:
         """Every unit's id and `created_at`, nothing else: what was deleted shows here."""
+
+    def verify(self, op: WriteOp) -> None:
+        """Writes nothing. Raises FixConfiguration, or NotThere, where something that a person made or configured stands
+        in the way of `op`: a column of that name with other values, a review project that cannot be used."""
 
     def apply(self, op: WriteOp) -> Receipt:
         """Carry out one operation and check that it arrived."""

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import difflib
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
 
 from connector.annotations.collect import Table, natural_key
 from connector.annotations.display import few, mended_text
 from connector.annotations.model import Unit
 from connector.config import Settings
 from connector.errors import FixConfiguration, SkippedTask
-from connector.tools.base import Finding, Tool
+from connector.tools.base import Finding, SetField, Tool
+from connector.workflow.fields import field_names, sort_fields
 from connector.workflow.joining import Joined
 from connector.workflow.measure import collect_joined, required_ratings
 from connector.workflow.sources import Reached, Source, join, opened
+from connector.workflow.sync import already_held
 from connector.workflow.writing import Progress
 
 
@@ -40,16 +43,21 @@ def check(sources: Sequence[Source], settings: Settings, progress: Progress) -> 
     """
     reached = opened(sources, lambda tool: tool.open())
     findings: list[Finding] = []
+    marked = {one.place: Marked() for one in reached}
     for one in reached:
         findings += _named(_reached(one, settings), one.name if len(sources) > 1 else None)
     try:
-        joined = join(sources, reached, settings, lambda one: _units(one.tool, progress))
+        joined = join(sources, reached, settings, lambda one: _seen(one, _units(one.tool, progress), marked, settings))
     except FixConfiguration as fault:
         return Checked((*findings, Finding("error", fault.message, fault.hint)))
     there = list(dict.fromkeys(name for part in joined.parts for name in part.asked))
     findings += _unknown_questions(there, settings)
     kept = {name: one for name, one in settings.questions.items() if name in there}
     table, _ = collect_joined(joined, settings.model_copy(update={"questions": kept}))
+    for one in reached:
+        asked = [name for name in table.questions if name in joined.parts[one.place].asked]
+        taken = _taken(one, settings, asked, marked[one.place])
+        findings += _named(taken, one.name if len(sources) > 1 else None)
     findings += _sources(joined)
     findings += [*_questions(table), *_counts(table, settings), *_marks(table), *_stale(table), *_not_whole(table)]
     return Checked(tuple(findings))
@@ -59,6 +67,44 @@ def _reached(one: Reached, settings: Settings) -> Iterator[Finding]:
     yield Finding("ok", f"Project reached: {one.project.link}")
     yield from (Finding("warning", text) for text in one.project.warnings)
     yield from one.tool.inspect(None if settings.review is None else settings.review.place(one.tool.name) or "")
+
+
+@dataclass(slots=True)
+class Marked:
+    """The fields of our names that a project's units hold: those we wrote, and whose value is a person's, by unit."""
+
+    ours: set[str] = field(default_factory=set)
+    foreign: dict[str, dict[str, None]] = field(default_factory=lambda: defaultdict(dict))
+
+
+def _seen(
+    one: Reached, units: Iterable[Unit | SkippedTask], marked: Mapping[int, Marked], settings: Settings
+) -> Iterator[Unit | SkippedTask]:
+    found = marked[one.place]
+    for unit in units:
+        if not isinstance(unit, SkippedTask):
+            ours, foreign = sort_fields(unit.data, settings.push.prefix)
+            found.ours.update(ours)
+            for name in foreign:
+                found.foreign[name][unit.id] = None
+        yield unit
+
+
+def _taken(one: Reached, settings: Settings, asked: Sequence[str], marked: Marked) -> Iterator[Finding]:
+    """Fields and columns of our names that are a person's: a sync would refuse to write them."""
+    push = settings.push
+    if not one.tool.capabilities.fields:
+        return
+    for name in field_names(asked, prefix=push.prefix, scores=push.scores, majority=push.majority == "complete"):
+        try:
+            one.tool.verify(SetField(name, "", ()))
+        except FixConfiguration as fault:
+            yield Finding("error", fault.message, fault.hint)
+            continue
+        if (held := marked.foreign.get(name)) and name not in marked.ours:
+            # A majority without scores beside it may be ours: only the store knows.
+            severity: Literal["error", "warning"] = "error" if push.scores else "warning"
+            yield Finding(severity, already_held(name, held), "Set another `push.prefix`.")
 
 
 def _named(findings: Iterable[Finding], name: str | None) -> Iterator[Finding]:

@@ -23,7 +23,7 @@ def against(
 
     Raises
     ------
-    FixConfiguration : the two share no question, or no unit.
+    FixConfiguration : the two share no question, or no unit with two ratings in both.
     """
     shared = [name for name in report.questions if name in other.questions]
     if not shared:
@@ -39,7 +39,7 @@ def against(
     }
     if all(one.difference.reason == "no_common_units" for one in found.values()):
         raise FixConfiguration(
-            f"{names[0]} and {names[1]} have no unit in common.",
+            f"{names[0]} and {names[1]} have no unit in common with two ratings on both sides.",
             "--unit-key FIELD matches tasks by a field of their data instead of their ids.",
         )
     return report.with_differences(found)

@@ -13,22 +13,25 @@ from connector.annotations.display import text_of
 from connector.workflow.plan import Fields
 
 if TYPE_CHECKING:
-    from connector.agreement.report import AgreementReport
+    from connector.agreement.report import AgreementReport, QuestionReport
 
 AGREEMENT, CONSENSUS, MAJORITY, RATERS, STATUS = "agreement", "consensus", "majority", "raters", "status"
 KINDS = (AGREEMENT, CONSENSUS, MAJORITY, RATERS, STATUS)
 STATUSES = ("conflict", "majority", "agreed", "single", "unrated", "adjudicated")
+
+SLUG_LENGTH = 100
+"""The most letters of a question in a field's name: Argilla's metadata properties have names of 200 at most."""
 
 
 def slugs(questions: Iterable[str]) -> dict[str, str]:
     """Question -> the piece of a field's name that stands for it.
 
     Lower case, runs outside [a-z0-9] become one `_`; of clashing ones the later gets `_2`, `_3`. A name without any
-    such letter is `q`. (A double underscore would break Label Studio's filters.)
+    such letter is `q`, a long one is cut. (A double underscore would break Label Studio's filters.)
     """
     taken: dict[str, str] = {}
     for name in questions:
-        base = re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_") or "q"
+        base = re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")[:SLUG_LENGTH].rstrip("_") or "q"
         slug, number = base, 2
         while slug in taken.values():
             slug, number = f"{base}_{number}", number + 1
@@ -100,14 +103,23 @@ def _ours_by_name(key: str, value: Any) -> bool:
     return any(_ours(kind, value) for kind in kinds)
 
 
+def deciding_questions(report: AgreementReport) -> dict[str, QuestionReport]:
+    """The questions that say whether a unit as a whole is in conflict: those that a gate requires, else all.
+
+    Two comments in free words always differ: they make no unit a conflict.
+    """
+    required = {name: question for name, question in report.questions.items() if question.source.required}
+    return required or dict(report.questions)
+
+
 def desired_fields(
     report: AgreementReport, *, prefix: str, required_ratings: int, scores: bool, majority: bool
 ) -> Fields:
     """What should stand on every unit: field -> unit -> value.
 
     One question: the bare names. Several: the names carry the question, and the bare status and agreement are the worst
-    of a unit. `iaa_agreement` and `iaa_consensus` need two ratings; `iaa_majority` stands only on units with all
-    `required_ratings`, since in Label Studio every rater sees it, and never on a tie.
+    of a unit among the `deciding_questions`. `iaa_agreement` and `iaa_consensus` need two ratings; `iaa_majority`
+    stands only on units with all `required_ratings`, since in Label Studio every rater sees it, and never on a tie.
     """
     fields: dict[str, dict[str, str | float]] = defaultdict(dict)
     several = len(report.questions) > 1
@@ -122,11 +134,15 @@ def desired_fields(
                 if count >= 2:
                     _put(fields[prefix + AGREEMENT + end], unit, units.agreement[place])
                     _put(fields[prefix + CONSENSUS + end], unit, units.top_share[place])
-            if majority and count >= required_ratings and units.majority[place] is not None:
+            # of two that differ neither is the majority, though a median or what either marked can be told
+            tied = count == 2 and status != "agreed"
+            if majority and count >= required_ratings and units.majority[place] is not None and not tied:
                 fields[prefix + MAJORITY + end][unit] = text_of(units.majority[place], question.kind)
     if several and scores:
-        fields[prefix + STATUS] = _worst_status(fields, prefix)
-        fields[prefix + AGREEMENT] = _lowest_agreement(fields, prefix)
+        deciding = deciding_questions(report)
+        ends = [f"_{slug}" for name, slug in slugs(report.questions).items() if name in deciding]
+        fields[prefix + STATUS] = _worst_status([fields[prefix + STATUS + end] for end in ends])
+        fields[prefix + AGREEMENT] = _lowest_agreement([fields[prefix + AGREEMENT + end] for end in ends])
     return {field: values for field, values in fields.items() if values}
 
 
@@ -152,20 +168,18 @@ def _put(values: dict[str, str | float], unit: str, value: str | float | None) -
         values[unit] = value
 
 
-def _worst_status(fields: Fields, prefix: str) -> dict[str, str | float]:
+def _worst_status(statuses: Iterable[Mapping[str, str | float]]) -> dict[str, str | float]:
     worst: dict[str, str | float] = {}
-    for field, values in fields.items():
-        if field.startswith(f"{prefix}{STATUS}_"):
-            for unit, status in values.items():
-                if unit not in worst or WORST_FIRST.index(str(status)) < WORST_FIRST.index(str(worst[unit])):
-                    worst[unit] = status
+    for of_question in statuses:
+        for unit, status in of_question.items():
+            if unit not in worst or WORST_FIRST.index(str(status)) < WORST_FIRST.index(str(worst[unit])):
+                worst[unit] = status
     return worst
 
 
-def _lowest_agreement(fields: Fields, prefix: str) -> dict[str, str | float]:
+def _lowest_agreement(agreements: Iterable[Mapping[str, str | float]]) -> dict[str, str | float]:
     lowest: dict[str, str | float] = {}
-    for field, values in fields.items():
-        if field.startswith(f"{prefix}{AGREEMENT}_"):
-            for unit, agreement in values.items():
-                lowest[unit] = min(float(agreement), float(lowest.get(unit, 1.0)))
+    for of_question in agreements:
+        for unit, agreement in of_question.items():
+            lowest[unit] = min(float(agreement), float(lowest.get(unit, 1.0)))
     return lowest

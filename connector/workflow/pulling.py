@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from connector.errors import NotThere
+from connector.annotations.model import Unit
+from connector.errors import FixAccess, NotThere, UnexpectedAnswer
 from connector.store import Store, StoredSource
 from connector.tools.base import Cursor, Page, Project, Tool
 from connector.workflow.fields import sort_fields
@@ -30,14 +31,57 @@ FULL_PULL_EVERY = 24 * 3600.0
 in nothing cheaper."""
 
 
+@dataclass(slots=True)
+class _Missing:
+    """The ratings that the store holds and the tool does not any more: those of users who were deleted are kept."""
+
+    tool: Tool
+    gone: int = 0
+    kept: int = 0
+    asked: list[Collection[str]] = field(default_factory=list)
+
+    def put_back(self, store: Store, source: str, unit: Unit) -> Unit:
+        """The unit with the stored ratings that went with their users."""
+        missing = store.missing_from(source, unit)
+        if not missing:
+            return unit
+        here = {one.rater for one in unit.annotations}
+        kept = [one for one in missing if one.rater not in here and self._was_deleted(one.rater)]
+        n_kept = sum(one.status == "submitted" for one in kept)
+        self.kept += n_kept
+        self.gone += sum(one.status == "submitted" for one in missing) - n_kept
+        return unit._replace(annotations=[*unit.annotations, *kept])
+
+    def _was_deleted(self, rater: str | None) -> bool:
+        if rater is None or self.tool.capabilities.outlive_users:
+            return False
+        if not self.asked:
+            self.asked.append(_people(self.tool))
+        return bool(self.asked[0]) and rater not in self.asked[0]
+
+
+def _people(tool: Tool) -> Collection[str]:
+    """The users that there are; none where the tool does not tell us. Trouble that passes fails the pull instead."""
+    try:
+        return tool.rater_names().keys()
+    except (FixAccess, NotThere, UnexpectedAnswer):
+        return ()
+
+
 @dataclass(frozen=True, slots=True)
 class Pulled:
-    """What a pull brought: units fetched and gone, whether it was a full one, and how many units are malformed now."""
+    """What a pull brought: units fetched and gone, whether it was a full one, and how many units are malformed now.
+
+    Of the units fetched, `ratings_gone` were there at the last pull and are no more; `ratings_kept` went with their
+    users and stay in the store.
+    """
 
     fetched: int
     gone: int
     full: bool
     skipped: dict[str, str]
+    ratings_gone: int = 0
+    ratings_kept: int = 0
 
 
 def reach(tool: Tool, store: Store, *, now: float, full: bool) -> Project:
@@ -71,15 +115,16 @@ def pull(
     """
     stored = store.source(project.source)
     whole = stored is None or _is_due(stored, now, full=full)
+    missing = _Missing(tool)
     with store.transaction():
         if whole or stored is None:
             found = tool.find_ours()
             known = fields_known(store, project.source, columns_of(found))
-            fetched, cursor, gone = _everything(tool, store, project.source, prefix, known, progress)
+            fetched, cursor, gone = _everything(tool, store, project.source, prefix, known, missing, progress)
             _mend_ledger(store, project.source, found)
             _mend_reviews(tool, store, project.source, found.get(REVIEW_PROJECT))
         else:
-            fetched, cursor, gone = _changes(tool, store, project, stored, prefix, progress)
+            fetched, cursor, gone = _changes(tool, store, project, stored, prefix, missing, progress)
         full_pull_at = now if whole or stored is None else stored.full_pull_at
         store.put_source(
             StoredSource(
@@ -93,16 +138,16 @@ def pull(
                 project.required_ratings,
             )
         )
-    return Pulled(fetched, gone, whole, store.skipped(project.source))
+    return Pulled(fetched, gone, whole, store.skipped(project.source), missing.gone, missing.kept)
 
 
 def _everything(
-    tool: Tool, store: Store, source: str, prefix: str, known: Known, progress: Progress
+    tool: Tool, store: Store, source: str, prefix: str, known: Known, missing: _Missing, progress: Progress
 ) -> tuple[int, Cursor, int]:
     seen: set[str] = set()
     cursor = Cursor()
     for page in tool.pull():
-        _keep(store, source, page, prefix, known)
+        _keep(store, source, page, prefix, known, missing)
         seen.update(unit.id for unit in page.units)
         seen.update(skipped.unit for skipped in page.skipped)
         cursor = page.cursor
@@ -126,12 +171,18 @@ def _claim(store: Store, source: str, prefix: str) -> None:
 
 
 def _changes(
-    tool: Tool, store: Store, project: Project, stored: StoredSource, prefix: str, progress: Progress
+    tool: Tool,
+    store: Store,
+    project: Project,
+    stored: StoredSource,
+    prefix: str,
+    missing: _Missing,
+    progress: Progress,
 ) -> tuple[int, Cursor, int]:
     source, cursor, fetched = project.source, stored.cursor, 0
     known = fields_known(store, source)
     for page in tool.pull_changed(stored.cursor, store.known(source)):
-        _keep(store, source, page, prefix, known)
+        _keep(store, source, page, prefix, known, missing)
         fetched += len(page.units) + len(page.skipped)
         cursor = page.cursor
         progress(fetched, page.total)
@@ -144,8 +195,9 @@ def _changes(
     return fetched, cursor, len(gone)
 
 
-def _keep(store: Store, source: str, page: Page, prefix: str, known: Known) -> None:
-    for unit in page.units:
+def _keep(store: Store, source: str, page: Page, prefix: str, known: Known, missing: _Missing) -> None:
+    for found in page.units:
+        unit = missing.put_back(store, source, found)
         ours, foreign = sort_fields(unit.data, prefix, known(unit.id))
         store.put_unit(source, unit._replace(data=_without(unit.data, ours)))
         _enter_fields(store, source, unit.id, ours, foreign)

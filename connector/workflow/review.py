@@ -9,6 +9,7 @@ from connector.agreement.report import AgreementReport, QuestionReport
 from connector.annotations.collect import natural_key
 from connector.annotations.display import text_of
 from connector.tools.base import ReviewItem
+from connector.workflow.fields import deciding_questions
 
 
 def review_items(
@@ -22,13 +23,14 @@ def review_items(
 ) -> tuple[ReviewItem, ...]:
     """The conflicts without a review task yet, lowest agreement first.
 
-    A unit goes to review when a question of it is in conflict and has all its required ratings: until then a rater who
-    opened the review project would see the others' votes. `limit` is the most review tasks there should be, those of
-    `existing` counted. `names` gives rater id -> name where the raters are to be named; it is asked only if needed.
-    `possible` says whether a unit stands where review tasks can be made.
+    A unit goes to review when one of the `deciding_questions` is in conflict on it and has all its required ratings:
+    until then a rater who opened the review project would see the others' votes. The votes on every question are shown.
+    `limit` is the most review tasks there should be, those of `existing` counted. `names` gives rater id -> name where
+    the raters are to be named; it is asked only if needed. `possible` says whether a unit stands where review tasks can
+    be made.
     """
     worst: dict[str, float] = {}
-    for question in report.questions.values():
+    for question in deciding_questions(report).values():
         for unit in _conflicts(question, required_ratings):
             agreement = question.tasks[unit].agreement
             worst[unit] = min(worst.get(unit, 1.0), 1.0 if agreement is None else agreement)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from connector.agreement.gate import printed
 from connector.agreement.report import AgreementReport
 from connector.config import Settings
-from connector.errors import DataNotTrusted, FixConfiguration, WritesFailed
+from connector.errors import DataNotTrusted, FixConfiguration, NotThere, ToolTrouble, WritesFailed
 from connector.store import Store
 from connector.tools.base import (
     Project,
@@ -143,11 +143,11 @@ def measure_joined(joined: Joined, settings: Settings) -> Measured:
 def _write(reached: Sequence[Reached], store: Store, plans: Sequence[WritePlan], watch: Watch) -> list[Written]:
     """Carry out each project's plan; one that fails does not keep the others from being tried."""
     written: list[Written] = []
-    failures: list[tuple[str, WritesFailed]] = []
+    failures: list[tuple[str, WritesFailed | FixConfiguration]] = []
     for one, plan in zip(reached, plans, strict=True):
         try:
             written.append(apply_plan(one.tool, store, one.project.source, plan, watch.writing))
-        except WritesFailed as error:
+        except (WritesFailed, FixConfiguration) as error:
             failures.append((one.name, error))
     if failures:
         raise failed_together(failures, alone=len(reached) == 1)
@@ -189,6 +189,7 @@ def review(sources: Sequence[Source], store: Store, settings: Settings, *, creat
     made = 0
     if create and operations:
         plans = [WritePlan((operations[one.place],) if one.place in operations else ()) for one in reached]
+        _verify(reached, plans)
         made = sum(written.review_tasks for written in _write(reached, store, plans, watch))
     there = {one.name: store.item(one.project.source, REVIEW_PROJECT) for one in reached}
     projects = [str(place) if len(there) == 1 else f"{place} ({name})" for name, place in there.items() if place]
@@ -197,10 +198,13 @@ def review(sources: Sequence[Source], store: Store, settings: Settings, *, creat
 
 
 def plan_writes(reached: Sequence[Reached], store: Store, settings: Settings, measured: Measured) -> list[WritePlan]:
-    """What is to be written so that each tool shows these numbers on its own tasks."""
+    """What is to be written so that each tool shows these numbers on its own tasks.
+
+    Raises FixConfiguration, or NotThere, where a tool says that something of it cannot be written as configured.
+    """
     ledgers = [store.ledger(one.project.source) for one in reached]
     reviews = _reviews(reached, settings, measured, ledgers)
-    return [
+    plans = [
         WritePlan(
             (
                 *_shown(one, store, settings, measured, ledger),
@@ -209,6 +213,21 @@ def plan_writes(reached: Sequence[Reached], store: Store, settings: Settings, me
         )
         for one, ledger in zip(reached, ledgers, strict=True)
     ]
+    _verify(reached, plans)
+    return plans
+
+
+def _verify(reached: Sequence[Reached], plans: Sequence[WritePlan]) -> None:
+    """Refuse what cannot be written as configured while nothing is written yet, in any project."""
+    for one, plan in zip(reached, plans, strict=True):
+        which = f"{one.name}: " if len(reached) > 1 else ""
+        for op in plan.operations:
+            try:
+                one.tool.verify(op)
+            except (FixConfiguration, NotThere) as error:
+                raise type(error)(which + error.message, error.hint) from None
+            except ToolTrouble:  # a tool in trouble says so at the write itself, and what else can be written is
+                continue
 
 
 def _shown(
@@ -269,14 +288,22 @@ def _spare(desired: Fields, ledger: Mapping[str, Mapping[str, object]], of: str)
     for field, units in foreign.items():
         if units and not ledger.get(FIELD + field) and not ledger.get(INTENT + field):
             raise FixConfiguration(
-                f"{len(units):,} tasks{of} already hold a field '{field}' that this program did not write"
-                f" (such as task {next(iter(units))}).",
+                already_held(field, units, of),
                 "Nothing was written. Set another `push.prefix`.",
             )
     return {
         field: {unit: value for unit, value in values.items() if unit not in foreign[field]}
         for field, values in desired.items()
     }
+
+
+def already_held(field: str, units: Collection[str], of: str = "") -> str:
+    """A sentence: these tasks hold a person's value in a field of our name."""
+    tasks, hold = ("task", "holds") if len(units) == 1 else ("tasks", "hold")
+    return (
+        f"{len(units):,} {tasks}{of} already {hold} a field '{field}' that this program did not write"
+        f" (such as task {next(iter(units))})."
+    )
 
 
 def _reviews(

@@ -112,7 +112,7 @@ def apply_plan(tool: Tool, store: Store, source: str, plan: WritePlan, progress:
     return written
 
 
-def failed_together(failures: Sequence[tuple[str, WritesFailed]], *, alone: bool) -> WritesFailed:
+def failed_together(failures: Sequence[tuple[str, WritesFailed | FixConfiguration]], *, alone: bool) -> WritesFailed:
     """What failed in several projects, by their names, as one failure; `alone`: there is but one project."""
     said = "; ".join(error.message if alone else f"{name}: {error.message}" for name, error in failures)
     return WritesFailed(said, failures[0][1].hint)

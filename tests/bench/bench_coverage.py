@@ -4,8 +4,12 @@
 
 The raters know each unit's class with probability sqrt(alpha) and else draw from the shares, which makes alpha the true
 one. Complete: 3 raters; ragged: 4 raters of whom 30% of the ratings are missing. A sample on which alpha is undefined
-counts as neither held nor missed; its share is printed. `low` is the share of samples that the report flags
-`low_variation`.
+or has no interval counts as neither held nor missed; its share is printed. `low` is the share of samples that the
+report flags `low_variation`.
+
+Found at alpha .7: 93 to 97% held from 100 units upwards at balanced shares and at 90/5/5. At 99/1 (400 runs, so within
+two points) 96.5% of 500 complete units and 97.8% of ragged ones, none undefined, width .71 and .79; all of 50 and of
+100 units, with width 1.5 to 1.6, while 49 to 51% and 23 to 28% of the samples are undefined.
 """
 
 from __future__ import annotations

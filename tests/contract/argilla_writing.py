@@ -64,8 +64,9 @@ def _properties(call: Conversation, here: str, annotator: str) -> None:
     for kind in ("terms", "float", "integer"):
         body = {"name": kind, "title": f"A {kind}", "settings": {"type": kind}, "visible_for_annotators": False}
         call(f"make {kind} property", "POST", f"{here}/metadata-properties", body)
-    call("property again", "POST", f"{here}/metadata-properties", body)
-    call("make property, an annotator", "POST", f"{here}/metadata-properties", {**body, "name": "mine"}, key=annotator)
+    again = {"name": "integer", "title": "Again", "settings": {"type": "terms"}, "visible_for_annotators": True}
+    call("property again", "POST", f"{here}/metadata-properties", again)
+    call("make property, an annotator", "POST", f"{here}/metadata-properties", {**again, "name": "x"}, key=annotator)
     properties = call("properties", "GET", f"me/{here}/metadata-properties")["items"]
     call("properties, an annotator", "GET", f"me/{here}/metadata-properties", key=annotator)
     assert [item["name"] for item in properties] == ["terms", "float", "integer"]

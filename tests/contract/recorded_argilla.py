@@ -389,7 +389,7 @@ class RecordedArgilla(Served):
                 **self._times(),
             }
             held.records.append(record)
-        changes = {key: item[key] for key in ("fields", "metadata", "external_id") if key in item}
+        changes: Item = {key: item[key] for key in ("fields", "metadata", "external_id") if key in item}
         if any(record.get(key) != value for key, value in changes.items()):
             record.update(changes, updated_at=self.now())
         return record

@@ -13,10 +13,12 @@ from typing import Any
 import pytest
 
 from connector import cli
+from connector.store import Store
 from connector.tools.argilla import write
 from connector.tools.argilla.client import Client
 from tests.contract.argilla_world import RecordedArgillaWorld
 from tests.contract.recorded_argilla import RecordedArgilla
+from tests.contract.served import Answer, Request
 from tests.contract.synced_project import Killed
 
 CASES = Path(__file__).parents[1] / "cases" / "reports.json"
@@ -24,10 +26,12 @@ REPORTS: dict[str, Any] = json.loads(CASES.read_text("utf-8"))["reports"]
 
 
 class SyncedDataset:
-    """A recorded dataset of eight records, two raters each, the store and the configuration beside it."""
+    """A recorded dataset of eight records and one question, two raters each, the store and the configuration beside
+    it."""
 
     def __init__(self, server: RecordedArgilla, folder: Path) -> None:
         self.server, self.folder = server, folder
+        del server.questions[1:]
         self.world = RecordedArgillaWorld(server)
 
     def __call__(self, *arguments: str, review: bool = False) -> int:
@@ -145,41 +149,168 @@ def test_ar_05_no_response_is_ever_pushed(synced: SyncedDataset) -> None:
     held = [copy.deepcopy(record["responses"]) for record in synced.server.records]
     synced("sync", review=True)
     assert set(synced.fields("iaa_raters")) == {2}
-    pushed = [
-        one for one in synced.server.log if one.method != "GET" and "response" in json.dumps([one.path, one.body])
-    ]
+    written = [one for one in synced.server.log if one.method != "GET"]
+    items = [item for one in written if one.path.endswith("/bulk") for item in one.body["items"]]
+    pushed = [one for one in written if "/responses" in one.path] + [item for item in items if "responses" in item]
+    assert items
     assert len(pushed) == REPORTS["AR-05"]["expected"]["pushed_responses"]
     assert [record["responses"] for record in synced.server.records] == held
 
 
+def _dies(place: int, monkeypatch: pytest.MonkeyPatch, synced: SyncedDataset, *arguments: str) -> bool:
+    """Whether a run was killed behind its call number `place`, or had ended before."""
+    seen = itertools.count()
+    call = Client.call
+
+    def dying(client: Client, *given: Any, **more: Any) -> Any:
+        answer = call(client, *given, **more)
+        if next(seen) == place:
+            raise Killed
+        return answer
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Client, "call", dying)
+        try:
+            synced(*arguments, review=True)
+        except Killed:
+            return True
+    return False
+
+
 def test_a_run_that_dies_anywhere_leaves_nothing_double(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Killed behind each of its calls in turn, and then run again."""
     whole = make()
     whole("sync", review=True)
     expected = whole.shown()
     assert len(expected[2]) == 1
-    real = Client.call
     for place in itertools.count():
-        seen = itertools.count()
-
-        def dying(client: Client, *given: Any, seen: Any = seen, place: int = place, **more: Any) -> Any:
-            answer = real(client, *given, **more)
-            if next(seen) == place:
-                raise Killed
-            return answer
-
         synced = make()
-        monkeypatch.setattr(Client, "call", dying)
-        try:
-            synced("sync", review=True)
-            died = False
-        except Killed:
-            died = True
-        finally:
-            monkeypatch.setattr(Client, "call", real)
-        if not died:
+        if not _dies(place, monkeypatch, synced, "sync"):
             break
         synced("sync", "--full", review=True)
         assert synced.shown() == expected, place
         assert set(Counter(r["external_id"] for r in synced.server.datasets[1].records).values()) == {1}
+    assert place > 20, "it has died at every call"
+
+
+def test_a_removal_that_dies_anywhere_is_completed(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    for place in itertools.count():
+        synced = make()
+        before = synced.world.state()
+        synced("sync", review=True)
+        if not _dies(place, monkeypatch, synced, "remove", "--review"):
+            break
+        synced("remove", "--review", review=True)
+        assert synced.world.state() == before, place
     assert place > 10, "it has died at every call"
+
+
+def _forget(synced: SyncedDataset, *, user: bool) -> tuple[list[int], list[int]]:
+    """Delete the responses of the first record's first rater everywhere, and the user too where asked: the numbers of
+    answers that each record has before and after."""
+    before = _answers(synced)
+    gone = synced.server.records[0]["responses"][0]["user_id"]
+    for record in synced.server.records:
+        record["responses"][:] = [one for one in record["responses"] if one["user_id"] != gone]
+    if user:
+        synced.server.users[:] = [one for one in synced.server.users if one["id"] != gone]
+    return before, _answers(synced)
+
+
+def _answers(synced: SyncedDataset) -> list[int]:
+    return [len(record["responses"]) for record in synced.server.records]
+
+
+def _stored(synced: SyncedDataset) -> list[int]:
+    with Store(synced.folder / "connector.db", keep=False) as store:
+        (source,) = store.sources()
+        numbers = {unit.id: len(unit.annotations) for unit in store.units(source.source)}
+    return [numbers[record["id"]] for record in synced.server.records]
+
+
+def test_ratings_stay_when_their_user_is_deleted(synced: SyncedDataset, capsys: pytest.CaptureFixture[str]) -> None:
+    synced("sync")
+    before, after = _forget(synced, user=True)
+    assert sum(after) < sum(before)
+    for _ in range(2):
+        shown = synced.fields()
+        capsys.readouterr()
+        calls = synced.calls("sync", "--full")
+        assert _stored(synced) == before
+        assert synced.fields() == shown
+        assert calls.count("GET /api/v1/users") == 1
+        said = capsys.readouterr().out
+        assert f"{sum(before) - sum(after)} ratings of users who were deleted since are kept" in said
+        assert "ratings are gone" not in said
+
+
+@pytest.mark.parametrize("listed", [True, False])
+def test_ratings_that_their_rater_took_back_go_and_are_told_whether_or_not_users_are_listed(
+    listed: bool, synced: SyncedDataset, capsys: pytest.CaptureFixture[str]
+) -> None:
+    synced("sync")
+    before, after = _forget(synced, user=False)
+
+    def refusing(request: Request) -> Answer | None:
+        return Answer(403, {"detail": "no"}) if not listed and request.path.endswith("/users") else None
+
+    with synced.server.failing(refusing):
+        synced.calls("sync", "--full")
+    assert _stored(synced) == after
+    assert f"{sum(before) - sum(after)} ratings are gone since the last pull" in capsys.readouterr().out
+
+
+def test_an_answer_made_anew_takes_the_old_ones_place_though_its_rater_is_not_listed(synced: SyncedDataset) -> None:
+    synced("sync")
+    response = synced.server.records[0]["responses"][0]
+    response["id"] = synced.server.new_id()
+    synced.server.users[:] = [one for one in synced.server.users if one["id"] != response["user_id"]]
+    synced.calls("sync", "--full")
+    assert _stored(synced) == _answers(synced)
+
+
+def test_a_record_that_is_deleted_between_pull_and_push_keeps_no_other_from_its_scores(
+    synced: SyncedDataset, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gone: list[Any] = []
+
+    def deleting(request: Request) -> None:
+        if request.method == "POST" and not gone:  # the first property is made: everything has been pulled
+            gone.append(synced.server.records.pop(3)["id"])
+
+    with synced.server.failing(deleting):
+        assert synced("sync", review=True) == 0
+    assert "1 tasks were deleted in the meantime" in capsys.readouterr().out
+    assert len(synced.server.records) == 7, "no ghost in its place"
+    assert None not in synced.fields()
+    assert gone[0] not in [record["external_id"] for record in synced.server.datasets[1].records]
+    synced("sync", review=True)
+    assert len(synced.calls("sync", review=True)) == 2
+
+
+def test_a_persons_property_of_that_name_stops_a_run_before_it_writes(
+    synced: SyncedDataset, capsys: pytest.CaptureFixture[str]
+) -> None:
+    theirs = {"settings": {"type": "terms", "values": ["good"]}, "visible_for_annotators": True}
+    synced.server.properties.append({**synced.server.new_part(), "name": "iaa_status", "title": "Mine", **theirs})
+    before = synced.world.state()
+    for run in (["sync"], ["sync", "--dry-run"], ["check"]):
+        assert synced(*run, review=True) == 2
+        said = capsys.readouterr()
+        assert "'iaa_status' already, of type terms with values, shown to annotators" in " ".join(
+            (said.out + said.err).split()
+        )
+    assert synced.world.state() == before
+
+
+def test_a_review_workspace_out_of_reach_stops_a_run_before_it_writes(
+    make: Make, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fresh = make()
+    monkeypatch.setenv("KEY", fresh.server.admin_key)
+    before = fresh.world.state()
+    for run in (["sync", "--dry-run"], ["sync"], ["review", "create"]):
+        assert fresh(*run, review=True) == 2
+        assert "only an owner can make it" in capsys.readouterr().err
+    assert fresh.world.state() == before
+    assert fresh("sync") == 0
+    assert None not in fresh.fields()

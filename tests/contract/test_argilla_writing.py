@@ -76,9 +76,12 @@ def broken(_request: Request | None = None) -> Answer:
 def test_properties_are_made_once_hidden_and_without_a_list_of_values(
     server: RecordedArgilla, tool: Argilla, ids: list[str]
 ) -> None:
-    fields = {"iaa_status": "agreed", "iaa_agreement": 1.0, "iaa_consensus_q": 0.5, "iaa_raters": 2.0}
+    fields: dict[str, str | float] = {"iaa_status": "agreed", "iaa_agreement": 1.0, "iaa_raters": 2.0}
     for _ in range(2):
-        assert tool.apply(PutFields({ids[0]: {**fields, "iaa_majority_raters": "3"}})).failed is None
+        assert (
+            tool.apply(PutFields({ids[0]: {**fields, "iaa_consensus_q": 0.5, "iaa_majority_raters": "3"}})).failed
+            is None
+        )
     made = {one["name"]: one for one in server.properties if one["name"] != "n"}
     assert {name: one["settings"]["type"] for name, one in made.items()} == {
         "iaa_status": "terms",
@@ -264,11 +267,12 @@ def test_a_reviewers_answers_stay_however_often_it_is_put(
     held = reviews(server).records[0]
     server.respond(held, 2, {"label": "neg"})
     was = copy.deepcopy(held)
+    later = {**VOTES, "Rater C": "neg"}
     for one in (tool, world.argilla()):
-        receipt = review(one, *ids[:2])
+        receipt = one.apply(PutReviewTasks(tuple(ReviewItem(unit, later) for unit in ids[:2])))
         assert (receipt.failed, receipt.remote[ids[0]]) == (None, was["id"])
     assert [one["external_id"] for one in reviews(server).records] == ids[:2]
-    assert reviews(server).records[0] == was
+    assert reviews(server).records[0] == was, "what they answered stays too"
 
 
 def test_another_persons_dataset_of_that_name_is_left_alone(

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from connector.errors import DataNotTrusted, FixConfiguration, NotThere, ToolTrouble, WritesFailed
+from connector.tools.label_studio.tool import LabelStudio
 from tests.contract.conversation import LABEL_CONFIG
 from tests.contract.joined_projects import JoinedProjects, by_rater
 from tests.contract.recorded_argilla import RecordedArgilla
@@ -278,6 +279,24 @@ def test_a_persons_own_field_in_one_project_stops_it_before_anything_is_written(
 
 
 # Faults
+
+
+def test_a_review_project_that_cannot_be_used_stops_the_run_before_anything_is_written(joined: JoinedProjects) -> None:
+    for dry_run in (True, False):
+        with joined.counting() as calls, pytest.raises(FixConfiguration, match="label_studio:7: The review project is"):
+            joined.sync(review={"project": joined.projects[0]}, dry_run=dry_run)
+        assert writes(calls) == []
+
+
+def test_what_one_project_refuses_in_the_end_keeps_no_other_from_its_scores(
+    joined: JoinedProjects, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # What a person changes between the look ahead and the write.
+    monkeypatch.setattr(LabelStudio, "verify", lambda _tool, _op: None)
+    with pytest.raises(WritesFailed, match="label_studio:7: The review project is the source project itself"):
+        joined.sync(review={"project": joined.projects[0]})
+    for project in joined.projects:
+        assert all("iaa_status" in fields for fields in joined.ours(project).values())
 
 
 def test_a_project_that_is_away_stops_the_run_before_anything_is_pulled_or_written(joined: JoinedProjects) -> None:

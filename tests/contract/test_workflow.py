@@ -553,6 +553,23 @@ def test_a_first_sync_does_not_write_over_a_persons_fields(project: SyncedProjec
     assert project.world.state() == before
 
 
+def test_check_and_a_dry_run_see_a_persons_field_too(
+    project: SyncedProject, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project.put(101, iaa_status="please look")
+    for run in (["check"], ["sync", "--dry-run"], ["sync"]):
+        assert project.shell(*run) == 2
+        said = capsys.readouterr()
+        assert "1 task already holds a field 'iaa_status'" in " ".join((said.out + said.err).split())
+
+
+def test_check_takes_our_own_fields_for_no_persons(project: SyncedProject) -> None:
+    project.sync()
+    assert project.shell("check") == 0
+    project.put(101, iaa_status="please look")
+    assert project.shell("check") == 0, "a value that a person wrote over ours stops no sync"
+
+
 @pytest.mark.parametrize(
     "fields",
     [

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import pytest
@@ -32,7 +32,7 @@ _names = itertools.count(1)
 class RealWorld:
     """Seven records with two raters' responses each on the real server, which can be taken away and comes back."""
 
-    faults = ("restart",)
+    faults: Collection[str] = ("restart",)
 
     def __init__(self, server: ArgillaServer, owner: ArgillaApi, annotators: tuple[Annotator, ...]) -> None:
         self.server, self.owner = server, owner
@@ -53,8 +53,10 @@ class RealWorld:
         self._add(range(RECORDS), rated=True)
 
     def close(self) -> None:
-        for one in (*self.tools, *self.raters.values()):
-            one.close()
+        for tool in self.tools:
+            tool.close()
+        for rater in self.raters.values():
+            rater.close()
         self.owner.call("DELETE", f"/api/v1/datasets/{self.id}")
         rooms = [one["id"] for one in self._items("me/workspaces") if one["name"] == f"{WORKSPACE}-review"]
         for one in self._items("me/datasets"):
@@ -115,12 +117,11 @@ class RealWorld:
         finally:
             back.join()
 
-    @contextmanager
-    def malformed(self) -> Iterator[str]:
-        raise NotImplementedError("the real server gives no such record")
-        yield ""
+    def malformed(self) -> AbstractContextManager[str]:
+        raise NotImplementedError("the real server holds no such record")
 
-    reordered = malformed  # type: ignore[assignment]
+    def reordered(self) -> AbstractContextManager[None]:
+        raise NotImplementedError("the real server knows one order")
 
     def _records(self) -> list[dict[str, Any]]:
         place = f"/api/v1/datasets/{self.id}/records"
@@ -129,7 +130,7 @@ class RealWorld:
     def _items(self, place: str) -> list[dict[str, Any]]:
         return list(self.owner.call("GET", f"/api/v1/{place}")["items"])
 
-    def _add(self, numbers: Any, *, rated: bool) -> str:
+    def _add(self, numbers: Iterable[int], *, rated: bool) -> str:
         """Records whose responses come in bulk, as with the SDK; the id of the last."""
         records = [
             {

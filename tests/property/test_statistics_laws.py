@@ -180,7 +180,9 @@ def test_many_values_fold_like_few(rows: list[list[int]]) -> None:
 
 def _statistic(units: Table, level: str, distance: str | None = None) -> AlphaStatistic:
     name = distance or level
-    return alpha_statistic(prepare(Ratings.from_wide(units), Level(level), name), name)
+    found = alpha_statistic(prepare(Ratings.from_wide(units), Level(level), name), name)
+    assert isinstance(found, AlphaStatistic)
+    return found
 
 
 def _varied(units: Table, level: str, distance: str | None = None) -> AlphaStatistic:

@@ -41,6 +41,8 @@ def test_choices(case: str) -> None:
         return
     kind = as_paths if any(isinstance(one, tuple) and isinstance(one[0], tuple) for one in values) else as_set
     a, b = (kind(one) for one in values)
+    assert isinstance(a, tuple)
+    assert isinstance(b, tuple)
     assert (a == b) == (known["expected"] == 1)
     assert known["expected"] in (0, 1)
     if not {step for path in a for step in path} & {step for path in b for step in path}:

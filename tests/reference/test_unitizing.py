@@ -11,6 +11,7 @@ from connector.agreement.patterns import fold
 from connector.agreement.ratings import Ratings
 from connector.agreement.unitizing import Unitizing, case_of
 from connector.agreement.unitizing_2004 import Unitized, alpha_u_2004
+from tests.reference.support import records
 
 # Krippendorff, Mathet, Bouvry and Widloecher 2016 and Krippendorff 2019, fig. 12.11, as first and last position of each
 # unit; the transcription and the rounded values are quallmer's (quallmer/quallmer, test-alpha-u.R)
@@ -75,10 +76,23 @@ def test_unitized_alpha_of_2004() -> None:
     assert found.alpha.value == pytest.approx(0.8591, abs=5e-4)
 
 
-def test_unitized_alpha_of_2004_where_raters_hardly_meet() -> None:
-    # DKPro Statistics, UnitizingAgreementTest: a continuum of 10
-    one, other = [(1, 8, "A")], [(2, 1, "A"), (4, 1, "A"), (6, 1, "A")]
-    assert of_2004(by_length(one, 0, 10), by_length(other, 0, 10)).alpha.value == pytest.approx(-0.7003, abs=1e-4)
+UNITIZING = [one for one in records("reference.json") if one.get("level") == "unitizing"]
+
+
+@pytest.mark.parametrize("record", UNITIZING, ids=[one["name"] for one in UNITIZING])
+def test_unitized_alpha_of_2004_as_other_programs_give_it(record: dict[str, Any]) -> None:
+    """Each unit as begin, length, rater and label; the raters of the toy hardly meet."""
+    raters: dict[int, list[tuple[int, int, str]]] = {}
+    for begin, length, rater, label in record["data"]:
+        raters.setdefault(rater, []).append((begin, length, label))
+    found = of_2004(*(by_length(units, 0, record["length"]) for units in raters.values()))
+    expected = {name: (one["value"], one["tolerance"]) for name, one in record["expected"].items()}
+    assert set(expected) <= {f"alpha_u[{label}]" for label in found.by_label}
+    for name, (value, tolerance) in expected.items():
+        label = name.removeprefix("alpha_u[").removesuffix("]")
+        assert found.by_label[label].value == pytest.approx(value, abs=tolerance, rel=0)
+    if len(found.by_label) == 1:
+        assert found.alpha.value == pytest.approx(found.by_label[label].value)
 
 
 def test_several_documents_of_2004_are_one_continuum_with_cuts() -> None:

@@ -47,7 +47,8 @@ def register(comparison: Comparison) -> Comparison:
 
 def ratio_d2(x: Floats, y: Floats) -> Floats:
     """((x - y) / (x + y))^2, and 0 for two zeros. Values must not be negative."""
-    total = x + y
+    with np.errstate(over="ignore"):
+        total = x + y
     # x and y are halved first where their sum would overflow
     huge = ~np.isfinite(total)
     total = np.where(huge, x / 2 + y / 2, total)

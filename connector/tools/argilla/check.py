@@ -45,7 +45,8 @@ def inspect(client: Client, reader: Reader, dataset: Dataset, review: str | None
         ),
         Finding(
             "note",
-            "Responses that a script uploads in bulk, and the deletion of a user, show to a full pull only.",
+            "Responses that a script uploads in bulk, the deletion of a user, and one record deleted while another is added"
+            " show to a full pull only.",
             "A sync makes one every 24 hours by itself; --full makes one now.",
         ),
         *_review(client, dataset, review, str(me.get("role"))),
@@ -60,6 +61,11 @@ def whose_key(client: Client) -> str:
     except ToolTrouble:
         return ""
     return f"The API key is that of '{_line(me.get('username'))}', {_a_role(me)}."
+
+
+def is_owner(client: Client) -> bool:
+    """Whether the key is an owner's. Raises ToolTrouble."""
+    return _me(client).get("role") == "owner"
 
 
 def names(client: Client, workspace: str) -> dict[str, str]:
@@ -108,14 +114,19 @@ def _server(client: Client) -> Iterator[Finding]:
 
 
 def _parts(client: Client) -> Iterator[Finding]:
-    """Reading needs neither the search index nor Redis; writing, and the raters themselves, need both."""
+    """Reading needs neither the search index nor Redis. Writing, and the raters themselves, need the index, and Redis
+    where a webhook listens."""
     # The server asks its index for `status`, and Redis for a job; that there is no such job is the answer hoped for.
-    for path in ("api/v1/status", f"api/v1/jobs/{_NO_JOB}"):
+    parts = {
+        "api/v1/status": "Reading works; scores cannot be written.",
+        f"api/v1/jobs/{_NO_JOB}": "Reading works; writing fails where a webhook is set up.",
+    }
+    for path, effect in parts.items():
         try:
             client.get(path)
         except Refused as refused:
             if refused.status >= 500:
-                yield Finding("warning", f"{refused.message} Reading works; scores cannot be written.", refused.hint)
+                yield Finding("warning", f"{refused.message} {effect}", refused.hint)
         except ToolTrouble:
             continue
 

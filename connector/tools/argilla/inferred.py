@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,7 +19,7 @@ from connector.annotations.model import Annotation, Missing, Question, Unit, Val
 from connector.annotations.scalars import number
 from connector.errors import SkippedTask
 from connector.tools.argilla.forms import Record
-from connector.tools.argilla.kinds import as_objects, cuts, read_ranking, read_spans
+from connector.tools.argilla.kinds import as_objects, code_point, cuts, read_ranking, read_spans
 from connector.tools.argilla.schema import notes_on_spans
 
 LONGEST_LABEL = 200
@@ -169,7 +169,8 @@ class _Seen:
 def find_span_fields(records: Iterable[Record | SkippedTask]) -> dict[str, str | None]:
     """The questions that are answered by spans, and the field that each of them marks.
 
-    A file does not say which; it is the field in which most marks end within the text and cut no word.
+    A file does not say which; it is the field in which most marks end within the text and cut no word, of equals the
+    one that the records name first.
     """
     fitting: dict[str, Counter[str]] = {}
     looked_at: Counter[str] = Counter()
@@ -183,21 +184,34 @@ def find_span_fields(records: Iterable[Record | SkippedTask]) -> dict[str, str |
             entries = as_objects(raw)
             if entries and "start" in entries[0]:
                 looked_at[name] += len(entries)
-                fitting.setdefault(name, Counter()).update(_fits(entries, record.data))
-    return {name: max(sorted(fields), key=fields.__getitem__, default=None) for name, fields in fitting.items()}
+                fitting.setdefault(name, Counter()).update(_fits(entries, _markable(record)))
+    return {name: max(fields, key=fields.__getitem__, default=None) for name, fields in fitting.items()}
 
 
-def _fits(entries: Iterable[Mapping[str, Any]], data: Mapping[str, Any]) -> Counter[str]:
-    """Field -> how many of the marks' edges fit its text."""
+def _markable(record: Record) -> dict[str, str]:
+    """The texts that spans may mark, by their keys in the record's data: never metadata, where the form tells them."""
+    if record.fields is None:
+        keys = [key for key in record.data if key != "external_id"]
+    else:
+        keys = [f"field:{name}" if f"field:{name}" in record.data else name for name in record.fields]
+    return {key: text for key in keys if isinstance(text := record.data.get(key), str)}
+
+
+def _fits(entries: Sequence[Mapping[str, Any]], texts: Mapping[str, str]) -> Counter[str]:
+    """Field -> how many of the marks' edges fit its text, in whichever unit the answer seems to count."""
     found: Counter[str] = Counter()
-    for field_name, text in data.items():
-        if isinstance(text, str):
-            found[field_name] += sum(_edges_that_fit(entry, text) for entry in entries)
+    for name, text in texts.items():
+        edges = [
+            (start, end)
+            for entry in entries
+            if type(start := entry.get("start")) is int and type(end := entry.get("end")) is int and 0 <= start < end
+        ]
+        readings = [edges]
+        if not text.isascii() and max(text) > "\uffff":
+            readings.append([(code_point(start, text), code_point(end, text)) for start, end in edges])
+        found[name] += max(sum(_edges_that_fit(start, end, text) for start, end in reading) for reading in readings)
     return found
 
 
-def _edges_that_fit(entry: Mapping[str, Any], text: str) -> int:
-    start, end = entry.get("start"), entry.get("end")
-    if type(start) is not int or type(end) is not int or not 0 <= start < end <= len(text):
-        return 0
-    return 2 - cuts(start, end, text)
+def _edges_that_fit(start: int, end: int, text: str) -> int:
+    return 2 - cuts(start, end, text) if end <= len(text) else 0

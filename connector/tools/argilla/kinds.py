@@ -108,7 +108,7 @@ def read_spans(raw: Any, text: str | None = None) -> Spans:
         return Spans(text_spans([_raw(mark, None) for mark in marks], None, notes))
     shifted = unsure = 0
     if marks and not text.isascii() and max(text) > "\uffff":
-        in_points = [(_code_point(start, text), _code_point(end, text), name) for start, end, name in marks]
+        in_points = [(code_point(start, text), code_point(end, text), name) for start, end, name in marks]
         differ = sum(one != other for one, other in zip(marks, in_points, strict=True))
         by_browser = counts_utf16(marks, in_points, text) if differ else False
         if by_browser is not False:
@@ -150,7 +150,7 @@ def as_objects(raw: Any) -> list[Mapping[str, Any]] | None:
     return None
 
 
-def _code_point(offset: int, text: str) -> int:
+def code_point(offset: int, text: str) -> int:
     """The code points before an offset in UTF-16 units; past the text, as many more as there are units."""
     units = text.encode("utf-16-le", "surrogatepass")
     inside = units[: 2 * offset].decode("utf-16-le", "ignore")

@@ -15,6 +15,7 @@ from uuid import UUID, uuid5
 from connector.errors import FixAccess, FixConfiguration, NotThere, UnexpectedAnswer
 from connector.output.harmless import clean
 from connector.output.markdown import escape
+from connector.tools.argilla.check import is_owner
 from connector.tools.argilla.client import Client, items_of
 from connector.tools.argilla.read import Reader
 from connector.tools.argilla.schema import Dataset
@@ -56,6 +57,16 @@ class Reviews:
         """The source records that have a review record in `dataset`, with its id."""
         records = (record for rows in self.reader.scan(dataset) for record in rows.records)
         return {unit: record["id"] for record in records if (unit := unit_of(record)) is not None}
+
+    def verify(self, op: PutReviewTasks) -> None:
+        """Raises FixConfiguration where `put` would, for the workspace; writes nothing."""
+        target = self.find()
+        if target is not None:
+            self._in_place(target, op.project)
+            return
+        name = op.project or self.source.review_workspace
+        if all(one["name"] != name for one in self._workspaces()) and not is_owner(self.client):
+            raise _no_workspace(name)
 
     def put(self, op: PutReviewTasks) -> Receipt:
         """Make the review records that are not there yet; one that is there stays as it is.
@@ -112,16 +123,21 @@ class Reviews:
         """The review dataset, made or finished where it is not there or not whole."""
         if target is None:
             target = self._make(self._workspace(workspace or self.source.review_workspace))
-        elif workspace is not None:
-            name = next((one["name"] for one in self._workspaces() if one["id"] == target["workspace_id"]), None)
-            if name != workspace:
-                raise FixConfiguration(
-                    f"The review dataset of {self.source.name} is in workspace '{name}' already.",
-                    "Name that one under review.workspace, or first take it away: connector remove --review.",
-                )
+        else:
+            self._in_place(target, workspace)
         if target.get("status") != "ready":
             self._finish(target)
         return target
+
+    def _in_place(self, target: Mapping[str, Any], workspace: str | None) -> None:
+        if workspace is None:
+            return
+        name = next((one["name"] for one in self._workspaces() if one["id"] == target["workspace_id"]), None)
+        if name != workspace:
+            raise FixConfiguration(
+                f"The review dataset of {self.source.name} is in workspace '{name}' already.",
+                "Name that one under review.workspace, or first take it away: connector remove --review.",
+            )
 
     def _workspace(self, name: str) -> str:
         """The id of the workspace of this name, made where it is not there."""
@@ -133,11 +149,7 @@ class Reviews:
             body = {"id": self._workspace_id(name), "name": name}
             made = self.client.call("POST", "api/v1/workspaces", body=body, repeatable=False)
         except FixAccess:
-            failure = FixConfiguration(
-                f"The review workspace '{name}' is not there for this key, and only an owner can make it.",
-                "Ask an owner to make it and to put you and the reviewers into it, or name one that you are an admin of"
-                " under review.workspace.",
-            )
+            failure = _no_workspace(name)
         except Refused as refused:
             again = next((one for one in self._workspaces() if one["name"] == name), None)
             if refused.status != 409 or again is None:
@@ -395,3 +407,11 @@ def _marked(dataset: Any) -> Mapping[str, Any]:
 
 def _copy(item: Mapping[str, Any], keys: Sequence[str]) -> dict[str, Any]:
     return {key: item[key] for key in keys if item.get(key) is not None}
+
+
+def _no_workspace(name: str) -> FixConfiguration:
+    return FixConfiguration(
+        f"The review workspace '{name}' is not there for this key, and only an owner can make it.",
+        "Ask an owner to make it and to put you and the reviewers into it, or name one that you are an admin of under"
+        " review.workspace.",
+    )

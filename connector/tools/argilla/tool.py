@@ -34,7 +34,9 @@ class Argilla:
     """
 
     name = "argilla"
-    capabilities = base.Capabilities(per_unit=True, longest_text=write.LONGEST, view=False, summary=False)
+    capabilities = base.Capabilities(
+        per_unit=True, longest_text=write.LONGEST, view=False, summary=False, outlive_users=False
+    )
 
     def __init__(
         self, url: str, api_key: SecretStr | str, project: str, prefix: str = "iaa_", patience: float = 75.0
@@ -108,6 +110,19 @@ class Argilla:
     def unit_ids(self) -> Mapping[str, str | None]:
         """Every record's id and time of insertion."""
         return self.reader.created(self.dataset.id)
+
+    def verify(self, op: base.WriteOp) -> None:
+        """Raises FixConfiguration for a property of ours that is a person's, and a review workspace out of reach."""
+        match op:
+            case base.PutFields(units=units):
+                named = {name for fields in units.values() for name, value in fields.items() if value is not None}
+                self.writer.accept(named)
+            case base.SetField(field=field):
+                self.writer.accept([field])
+            case base.PutReviewTasks():
+                self._reviews().verify(op)
+            case _:
+                pass
 
     def apply(self, op: base.WriteOp) -> base.Receipt:
         """Carry out one operation and check that it arrived."""

@@ -90,6 +90,13 @@ class Writer:
         """The names of the metadata properties that we made."""
         return [name for name, item in self.properties(fresh=True).items() if is_ours(item)]
 
+    def accept(self, names: Collection[str]) -> None:
+        """Raises FixConfiguration where a property of one of these names is there and not as ours would be."""
+        there = self.properties()
+        for name in sorted(names):
+            if name in there:
+                self._accept(there[name])
+
     def reset_columns(self) -> Receipt:
         """Delete the properties that we made. One that still has a value on a record stays: without it the server
         refuses every later write of that record's metadata."""
@@ -118,10 +125,8 @@ class Writer:
     # Properties
 
     def _make_properties(self, names: Collection[str]) -> None:
+        self.accept(names)
         there = self.properties()
-        for name in sorted(names):
-            if name in there:
-                self._accept(there[name])
         for name in sorted(names - there.keys()):
             there[name] = self._make_property(name)
 

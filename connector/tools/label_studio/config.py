@@ -421,9 +421,7 @@ def _control(tag: str, name: str, element: Any) -> Control:
     attributes = _attributes(element)
     kind = tag.lower()
     steps: dict[tuple[str, ...], dict[str, str]] = {}
-    categories = (
-        tuple(_choices(element, (), steps)) if kind in {"choices", "taxonomy", *SPAN_TYPES, *REGION_TYPES} else ()
-    )
+    categories = tuple(path for one in _declaring(kind, element) for path in _choices(one, (), steps))
     reader = _reader(kind, element, steps.get((), {}))
     conditions = tuple(_conditions(element))
     not_measured = _why_not_measured(kind, name, attributes, reader, conditions)
@@ -446,6 +444,15 @@ def _control(tag: str, name: str, element: Any) -> Control:
         options=options,
         reader=reader,
     )
+
+
+def _declaring(kind: str, element: Any) -> Sequence[Any]:
+    """The elements that declare a control's choices: itself; of boxes in a video the `Labels` of that video."""
+    if kind == "videorectangle":
+        of_video = _attributes(element).get("toname")
+        beside = (one for one in element.getroottree().getroot().iter() if str(one.tag).lower() == "labels")
+        return [one for one in beside if _attributes(one).get("toname") == of_video]
+    return [element] if kind in {"choices", "taxonomy", *SPAN_TYPES, *REGION_TYPES} else []
 
 
 def _reader(kind: str, element: Any, spellings: Mapping[str, str]) -> Reader | None:

@@ -94,6 +94,14 @@ class Reviews:
         """The source units that have a review task in `project`, with its id."""
         return self._there(Reader(self.client, project))
 
+    def verify(self, op: PutReviewTasks) -> None:
+        """Raises FixConfiguration, or NotThere, where `put` would; writes nothing."""
+        project = self.find(op.project)
+        if project is None:
+            self._label_config()
+        else:
+            self._not_the_source(project)
+
     def put(self, op: PutReviewTasks) -> Receipt:
         """Make the review tasks that are not there yet; one that is there stays as it is.
 
@@ -105,8 +113,7 @@ class Reviews:
         if project is None:
             project = self._make(op.project)
             remote = {"review_title": fitting(op.project)} if op.project and fitting(op.project) != op.project else {}
-        if str(project["id"]) == self.source.project:
-            raise FixConfiguration("The review project is the source project itself.", "Name another, or none.")
+        self._not_the_source(project)
         target = Reader(self.client, str(project["id"]))
         there = self._there(target)
         sources, missing = self._sources([item for item in op.items if item.unit not in there])
@@ -209,7 +216,7 @@ class Reviews:
         body = {
             "title": fitting(title) if title else self._title(),
             "description": f"Conflicts of {self._link()} for a reviewer to decide.\n\n{self.marker}",
-            "label_config": with_votes(clean(str(self.settings["label_config"])), KEY_VOTES),
+            "label_config": self._label_config(),
             "expert_instruction": clean(str(self.settings.get("expert_instruction") or "")),
             "show_instruction": bool(self.settings.get("show_instruction")),
         }
@@ -217,6 +224,13 @@ class Reviews:
         if not isinstance(answer, dict) or type(answer.get("id")) is not int:
             raise UnexpectedAnswer("Label Studio made a project but did not say its id.")
         return answer
+
+    def _label_config(self) -> str:
+        return with_votes(clean(str(self.settings["label_config"])), KEY_VOTES)
+
+    def _not_the_source(self, project: Mapping[str, Any]) -> None:
+        if str(project["id"]) == self.source.project:
+            raise FixConfiguration("The review project is the source project itself.", "Name another, or none.")
 
     def _link(self, unit: str | None = None) -> str:
         address = f"{self.client.url}projects/{self.source.project}/data"

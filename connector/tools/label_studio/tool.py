@@ -80,6 +80,11 @@ class LabelStudio:
         """Every task's id and `created_at`."""
         return self.reader.created()
 
+    def verify(self, op: base.WriteOp) -> None:
+        """Raises FixConfiguration, or NotThere, for a review project that cannot be used or made."""
+        if isinstance(op, base.PutReviewTasks):
+            self._reviews().verify(op)
+
     def apply(self, op: base.WriteOp) -> base.Receipt:
         """Carry out one operation and check that it arrived."""
         match op:

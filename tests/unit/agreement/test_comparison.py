@@ -74,11 +74,44 @@ def test_units_are_matched_by_their_id() -> None:
     shuffled = Ratings.from_wide(after[order], unit_ids=[units[place] for place in order])
     again = paired_difference(Ratings.from_wide(before, unit_ids=units), shuffled)
     assert again == straight
-    # a unit of one side alone counts there
-    fewer = Ratings.from_wide(after[:100], unit_ids=units[:100])
-    found = paired_difference(Ratings.from_wide(before, unit_ids=units), fewer)
-    assert found.b == pytest.approx(krippendorff_alpha(after[:100]).value)
-    assert (found.n_units, found.n_common) == (120, 100)
+
+
+@pytest.mark.parametrize("coefficient", COMPARABLE)
+def test_units_of_one_side_alone_are_left_out_of_both(coefficient: str) -> None:
+    """The same ratings cannot differ from themselves, however hard the units are that the other side did not rate."""
+    easy, hard = raters(1, 100, 0.95, 2), raters(2, 60, 0.0, 2)
+    both, one = [f"u{place}" for place in range(100)], [f"v{place}" for place in range(60)]
+    all_units = Ratings.from_wide(np.vstack([hard, easy]), unit_ids=one + both)
+    some = all_units.restrict(both)
+    alone = paired_difference(some, some, "ordinal", coefficient=coefficient)
+    for a, b in ((all_units, some), (some, all_units)):
+        found = paired_difference(a, b, "ordinal", coefficient=coefficient)
+        assert (found.value, found.p) == (0.0, None)
+        assert (found.a, found.b) == (alone.a, alone.b)
+        assert (found.n_units, found.n_common, found.n_left_out) == (160, 100, 60)
+        assert found.to_json()["n_left_out"] == 60
+
+
+def test_a_unit_with_one_rating_on_a_side_is_left_out_of_both() -> None:
+    """Without the third rater the last 40 units have one rating: on the other 80 nothing changed."""
+    table = raters(1, 120, 0.8)
+    table[:80, 2], table[80:, 1] = np.nan, np.nan
+    ratings = Ratings.from_wide(table, rater_ids=["ann", "bob", "cy"])
+    found = paired_difference(ratings, ratings.without(["cy"]))
+    assert found.a == found.b == pytest.approx(krippendorff_alpha(table[:80, :2]).value)
+    assert (found.value, found.n_units, found.n_common) == (0.0, 120, 80)
+
+
+def test_two_coefficients_stand_on_the_same_units() -> None:
+    """Alpha does not see units with one rating; Fleiss' shares would."""
+    table = raters(1, 120, 0.8)
+    alone = np.full((60, 3), np.nan)
+    alone[:, 0] = 2
+    found = paired_difference(table, table, other="fleiss_kappa")
+    more = np.vstack([table, alone])
+    with_alone = paired_difference(more, more, other="fleiss_kappa")
+    assert (with_alone.a, with_alone.b, with_alone.low) == (found.a, found.b, found.low)
+    assert (with_alone.n_common, with_alone.n_left_out) == (120, 60)
 
 
 def test_few_units_take_the_jackknife_with_students_t() -> None:
@@ -156,7 +189,12 @@ def test_no_unit_in_common_is_no_pair() -> None:
     other = Ratings.from_wide(table, unit_ids=[f"v{place}" for place in range(120)])
     found = paired_difference(table, other)
     assert (found.value, found.reason, found.n_units, found.n_common) == (None, "no_common_units", 240, 0)
-    assert found.a == found.b is not None
+    assert (found.a, found.b) == (None, None)
+    # each side has units with two ratings, but not the same ones
+    halves = table[:, :2].copy(), table[:, :2].copy()
+    halves[0][:60, 0], halves[1][60:, 0] = np.nan, np.nan
+    found = paired_difference(*halves)
+    assert (found.value, found.reason, found.n_units, found.n_common) == (None, "no_common_units", 120, 0)
 
 
 def test_many_distinct_units_by_the_infinitesimal_jackknife_as_by_the_bootstrap(

@@ -118,3 +118,13 @@ def test_a_hundred_thousand_units_are_columns() -> None:
     assert time.perf_counter() - began < 5
     assert {len(column) for column in (found.n_ratings, found.agreement, found.majority, found.status)} == {n}
     assert set(found.status) <= set(STATUSES)
+
+
+def test_the_median_of_numbers_is_the_middle_one_or_the_mean_of_the_two() -> None:
+    random = np.random.default_rng(8)
+    table = np.round(random.normal(size=(400, 7)) * 10.0 ** random.integers(-3, 4, (400, 1)), 3)
+    table[random.random(table.shape) < 0.4] = np.nan
+    table = table[~np.isnan(table).all(axis=1)]
+    question = QuestionRatings("q", "number", Ratings.from_wide(table), level="interval")
+    found = assess(question, confidence=None, diagnose=False).questions["q"].units
+    assert [found[unit].majority for unit in range(len(table))] == np.nanmedian(table, axis=1).tolist()

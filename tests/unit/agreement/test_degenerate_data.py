@@ -10,8 +10,31 @@ from typing import Any
 import numpy as np
 import pytest
 
-from connector import GateRule, InvalidRatings, QuestionRatings, Ratings, assess, decide, krippendorff_alpha
+from connector import (
+    GateRule,
+    InvalidRatings,
+    QuestionRatings,
+    Ratings,
+    assess,
+    brennan_prediger,
+    cohen_kappa,
+    conger_kappa,
+    dawid_skene,
+    decide,
+    fleiss_kappa,
+    gwet_ac1,
+    gwet_ac2,
+    intraclass,
+    krippendorff_alpha,
+    paired_difference,
+    scott_pi,
+    units_for_half_width,
+    weighted_kappa,
+)
+from connector.agreement import alpha
+from connector.agreement.influence import Influence, _Path
 from connector.agreement.ratings import Level
+from connector.output import text
 
 CASES: list[tuple[str, list[list[Any]], str]] = [
     ("nothing", [], "no_pairable_units"),
@@ -25,6 +48,11 @@ CASES: list[tuple[str, list[list[Any]], str]] = [
     ("only zeros", [[0, 0], [0, 0]], "no_variation"),
 ]
 LEVELS = [level.value for level in Level]
+VARYING: list[tuple[str, list[list[Any]], str]] = [
+    ("means no further apart than error", [[3, 1, 5], [4, 5, 1], [4, 2, 3]], "icc_2k"),
+    ("equal means", [[1, 2], [2, 1], [1, 2], [2, 1]], "icc_3k"),
+    ("a single unit", [[1, 2]], "icc_1"),
+]
 MASKED: Any = np.ma.masked_array
 
 
@@ -159,6 +187,32 @@ def test_ratio_of_many_distinct_numbers_by_the_fourier_sum() -> None:
     assert found.expected == pytest.approx(d2.sum() / (len(x) * (len(x) - 1)), rel=1e-12)
 
 
+def test_the_way_to_a_threshold_on_a_continuum_sums_only_what_moves(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some forty evaluations, each of every rating, took most of a report's time."""
+    rows = np.exp(np.random.default_rng(3).normal(size=(3_000, 2)))
+    ratings = Ratings.from_wide(rows)
+    summed: list[int] = []
+    turns = alpha._RatioFourier.turns
+
+    def counted(self: Any, logs: Any) -> Any:
+        summed.append(len(logs))
+        return turns(self, logs)
+
+    monkeypatch.setattr(alpha._RatioFourier, "turns", counted)
+    question = assess(QuestionRatings("q", "number", ratings, level="ratio"), confidence=None).questions["q"]
+    diagnosis = question.diagnosis
+    assert diagnosis is not None
+    assert sum(summed) < 15 * ratings.n_ratings
+    way = diagnosis.way_to_threshold
+    assert way is not None
+    monkeypatch.undo()
+    path = Influence.of(alpha.alpha_statistic(question.prepared, "ratio"))
+    assert path is not None
+    for resolved, value in way.curve:
+        fresh = _Path(path, ordered=True).alpha(resolved)
+        assert value == pytest.approx(fresh, abs=1e-12)
+
+
 def test_the_public_face_loads_without_numpy_and_the_statistics_without_anything_else() -> None:
     script = (
         "import sys, connector\n"
@@ -247,9 +301,78 @@ def test_codes_that_are_none_are_refused_before_memory_is_asked_for(columns: Any
 def test_ids_that_cannot_be_ids() -> None:
     with pytest.raises(InvalidRatings, match="unit id must be text or a number"):
         Ratings.from_long([["u1"]], ["r1"], ["x"])
-    for missing in (None, float("nan"), ""):
+    pandas = pytest.importorskip("pandas")
+    for missing in (None, float("nan"), "", np.float32("nan"), pandas.NA, pandas.NaT):
         with pytest.raises(InvalidRatings, match="rater id is missing"):
             Ratings.from_long(["u1"], [missing], ["x"])
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        [["a", None], ["a"]],
+        [["a", float("nan")], ["a"]],
+        [["a", np.float32("inf")], ["a"]],
+        [["a", {"b": 1}], ["a"]],
+        [[{"label": "a"}], ["a"]],
+        [[b"a"], ["a"]],
+        [{"x": None}, {"x": 1}],
+        [{"x": {"y": 1}}, {"x": 1}],
+        [[["path", None]], ["a"]],
+        [[["path", ["deep", None]]], ["a"]],
+        [{("x", None): 1}, {"x": 1}],
+    ],
+)
+def test_sets_and_rankings_that_hold_what_is_no_label(answers: list[Any]) -> None:
+    with pytest.raises(InvalidRatings, match="a set of labels or a ranking holds"):
+        Ratings.from_wide([answers])
+    with pytest.raises(InvalidRatings, match="a set of labels or a ranking holds"):
+        Ratings.from_long(["u", "u"], ["r", "s"], answers)
+
+
+def test_sets_of_lists_of_lists_and_of_sets_are_sets() -> None:
+    nested = [[["a", ["b", "c"]]], [("a", ("b", "c"))], [frozenset({"a"})], {frozenset({"a"})}]
+    assert len(Ratings.from_wide([nested]).codebook) == 2
+
+
+@pytest.mark.filterwarnings("ignore::PendingDeprecationWarning")
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_matrix_is_a_table(level: str) -> None:
+    rows = [[1, 2], [2, 2], [1, 1]]
+    assert krippendorff_alpha(np.matrix(rows), level).value == krippendorff_alpha(rows, level).value
+    assert Ratings.from_wide(np.matrix(rows), categories=[1, 2, 3]).wide() == rows
+    assert Ratings.from_wide(np.matrix([["a", "b"], ["b", "b"]])).wide() == [["a", "b"], ["b", "b"]]
+
+
+@pytest.mark.parametrize(
+    "coefficient",
+    [
+        cohen_kappa,
+        scott_pi,
+        weighted_kappa,
+        fleiss_kappa,
+        brennan_prediger,
+        gwet_ac1,
+        gwet_ac2,
+        conger_kappa,
+        intraclass,
+        lambda data: paired_difference(data, data),
+        lambda data: units_for_half_width(data, 0.2),
+        lambda data: dawid_skene(data).labels,
+    ],
+)
+def test_every_coefficient_takes_a_table(coefficient: Any) -> None:
+    rows = [[1, 2], [2, 2], [1, 1], [3, 3], [3, 1]] * 3
+    expected = coefficient(Ratings.from_wide(rows))
+    assert coefficient(rows) == coefficient(np.array(rows)) == expected
+    with pytest.raises(InvalidRatings, match="a table of ratings is units x raters, not NoneType"):
+        coefficient(None)
+
+
+@pytest.mark.parametrize("given", [{"q": [[1, 2], [1, 1]]}, QuestionRatings("q", "choice", [[1, 2], [1, 1]])])  # type: ignore[arg-type]
+def test_a_report_of_a_question_that_holds_a_table_says_what_it_needs(given: Any) -> None:
+    with pytest.raises(TypeError, match=r"not list; of a table: Ratings\.from_wide"):
+        assess(given)
 
 
 @pytest.mark.parametrize("given", ["table.csv", None, [[1, 2], [1, 1]], np.zeros((2, 2))])
@@ -272,3 +395,43 @@ def test_codes_of_any_width_in_any_order_count_alike(dtype: Any) -> None:
         small = Ratings.from_codes(*(one[order].astype(dtype) for one in (units, raters, values)))
         wide_one = krippendorff_alpha(Ratings.from_codes(units, raters, values), level).value
         assert krippendorff_alpha(small, level).value == pytest.approx(wide_one, abs=1e-12)
+
+
+@pytest.mark.parametrize(("data", "name"), [case[1:] for case in VARYING], ids=[case[0] for case in VARYING])
+def test_an_icc_without_a_number_is_not_said_to_lack_variation_among_the_ratings(
+    data: list[list[Any]], name: str
+) -> None:
+    """The ratings vary; the units' means do not, or too little for a ratio."""
+    report = assess(QuestionRatings("q", "rating", Ratings.from_wide(data), level="interval"))
+    found = report.questions["q"].coefficients
+    assert (found[name].value, found[name].reason) == (None, "no_variation")
+    assert found["krippendorff_alpha"].value is not None
+    seen = " ".join(text.render(report).split())
+    assert "ICC (the units vary too little in what it compares)" in seen
+    assert "every rating is the same" not in seen
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"threshold": np.nan}, "threshold must lie between -1 and 1"),
+        ({"threshold": 7.0}, "threshold must lie between -1 and 1"),
+        ({"half_width": np.nan}, "half_width must be a positive number"),
+        ({"half_width": np.inf}, "half_width must be a positive number"),
+        ({"share_below": np.nan}, "share_below must lie between 0 and 1"),
+        ({"confidence": np.nan}, "confidence must lie between 0 and 1"),
+        ({"confidence": 95}, "confidence must lie between 0 and 1"),
+        ({"confidence": 0}, "confidence must lie between 0 and 1"),
+    ],
+)
+@pytest.mark.parametrize("data", [[["a", "b"], ["b", "b"]], [["a", "a"]], []])
+def test_parameters_that_are_no_number_in_range_are_refused(
+    data: list[list[Any]], given: dict[str, float], said: str
+) -> None:
+    with pytest.raises(ValueError, match=said):
+        assess(Ratings.from_wide(data), **given)  # type: ignore[arg-type]
+
+
+def test_a_look_that_is_no_number_is_refused() -> None:
+    with pytest.raises(ValueError, match="looks count from 1"):
+        decide(assess(Ratings.from_wide([["a", "b"]])), look=np.nan)  # type: ignore[arg-type]

@@ -8,7 +8,7 @@ import pytest
 
 from connector import GateDecision, GateRule, Obstacle, QuestionRatings, Ratings, assess, decide, krippendorff_alpha
 from connector.agreement.alpha import alpha_statistic, prepare
-from connector.agreement.gate import printed, units_more
+from connector.agreement.gate import MOST_TIMES, printed, units_more
 from connector.agreement.ratings import Level
 from connector.errors import FixConfiguration
 
@@ -122,6 +122,9 @@ def test_coefficients_no_gate_should_rest_on_are_refused(coefficient: str) -> No
         ({"threshold": float("nan")}, "threshold"),
         ({"coverage": 95}, "coverage"),
         ({"size": 0}, "size"),
+        ({"size": float("nan")}, "size"),
+        ({"coverage": float("nan")}, "coverage"),
+        ({"min_ratings": float("nan")}, "two ratings"),
         ({"min_ratings": 1}, "two ratings"),
         ({"expected_raters": 1}, "two ratings"),
     ],
@@ -165,6 +168,25 @@ def test_auto_follows_the_three_questions_and_says_which(rows: Any, question: di
     assert decision.deciding.coefficient == used
     assert decision.to_json()["coefficient"] == used
     assert any(message.startswith("auto: ") for message in decision.messages)
+
+
+def two_of_five(units: int = 500) -> list[list[Any]]:
+    """Every unit has two ratings, by raters who take turns."""
+    random = np.random.default_rng(0)
+    rows: list[list[Any]] = [[None] * 5 for _ in range(units)]
+    for place, row in enumerate(rows):
+        first, second = random.choice(5, 2, replace=False)
+        row[first] = "abc"[place % 3]
+        row[second] = row[first] if random.random() < 0.9 else "abc"[random.integers(3)]
+    return rows
+
+
+def test_equal_numbers_of_ratings_by_raters_who_take_turns_are_gaps() -> None:
+    decision = gate(two_of_five(), coefficient="auto")
+    assert decision.deciding.coefficient == "krippendorff_alpha"
+    assert "gaps" in decision.messages[0]
+    assert decision.deciding.beside == {}
+    assert gate(two_of_five()).deciding.beside == {}
 
 
 def test_kappa_stands_beside_alpha_on_complete_data() -> None:
@@ -241,6 +263,30 @@ def test_confident_says_about_how_many_more() -> None:
     hopeless = gate(batch(424, 76), rule="confident")
     assert (hopeless.verdict, hopeless.deciding.units_more) == ("UNDECIDED", None)
     assert "No practical number" in hopeless.messages[0]
+
+
+@pytest.mark.parametrize("conflicts", [84, 85])
+def test_never_more_units_than_are_practical(conflicts: int) -> None:
+    rows = [["a", "a"]] * 265 + [["b", "b"]] * (335 - conflicts) + [["a", "b"]] * conflicts
+    decision = gate(rows, rule="confident")
+    more = decision.deciding.units_more
+    assert more is None or 10_000 < more <= (MOST_TIMES - 1) * 600
+    assert ("No practical number" in decision.messages[0]) is (more is None)
+    assert (more is None) is (conflicts == 85)
+
+
+def test_without_an_interval_it_is_undecided_and_says_so() -> None:
+    decision = gate([["a", "b"]] * 300, rule="confident")
+    assert (decision.verdict, decision.reasons, decision.low) == ("UNDECIDED", ("not_confident",), None)
+    assert "No interval can be given" in decision.messages[0]
+    assert gate([["a", "b"]] * 300).verdict == "NO-GO"
+
+
+def test_no_value_is_said_to_rest_on_anything() -> None:
+    decision = gate(batch(0, 0) + [["a", "a"]] * 40)
+    assert decision.value is None
+    assert not any("the value" in message for message in decision.messages)
+    assert "All pairable ratings lie in one category." in decision.messages
 
 
 def test_units_more_reaches_the_published_number() -> None:

@@ -119,6 +119,23 @@ def test_many_patterns_take_the_infinitesimal_jackknife_which_agrees_with_the_bo
         assert [found.low, found.high] == pytest.approx(drawn.tolist(), abs=0.004)
 
 
+@pytest.mark.parametrize("units", [30, 300])
+def test_no_interval_where_every_unit_conflicts(units: int) -> None:
+    """No resample differs from another: an interval of no width would be certainty."""
+    question = assess(Ratings.from_wide([["a", "b"]] * units)).questions["value"]
+    assert {name: one.interval for name, one in question.coefficients.items()} == dict.fromkeys(question.coefficients)
+    assert all(one.value is not None for one in question.coefficients.values())
+    assert "no_interval" in question.to_json()["notes"]
+    assert (
+        "no_interval" not in assess(Ratings.from_wide([["a", "b"]] * units), confidence=None).questions["value"].notes
+    )
+    # one unit that differs is something to resample
+    other = assess(Ratings.from_wide([["a", "b"]] * units + [["a", "a"]] * 3)).questions["value"]
+    assert other.alpha.interval is not None
+    assert other.alpha.interval.low < other.alpha.interval.high
+    assert "no_interval" not in other.notes
+
+
 def test_coefficients_of_one_table_share_their_resamples() -> None:
     """Together they have the same intervals as apart."""
     rows = [["a", "a"], ["a", "b"], ["b", "b"], ["c", "c"]] * 50

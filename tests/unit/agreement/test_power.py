@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
-from connector import krippendorff_alpha, units_for_half_width
+from connector import Ratings, assess, krippendorff_alpha, units_for_half_width
 from connector.agreement.power import bloch_kraemer_units, round_up
 from connector.agreement.ratings import Floats
 
@@ -21,11 +23,31 @@ def test_rarer_and_closer_need_more() -> None:
 
 
 @pytest.mark.parametrize(
-    ("alpha", "share", "significance"), [(1, 0.25, 0.05), (0.8, 0, 0.05), (0.8, 0.6, 0.05), (0.8, 0.2, 0)]
+    ("alpha", "share", "significance"),
+    [
+        *((1, 0.25, 0.05), (0.8, 0, 0.05), (0.8, 0.6, 0.05), (0.8, 0.2, 0)),
+        *((0.8, 5e-324, 0.05), (0.8, 1e-300, 0.05), (0.8, 1e-7, 0.05)),
+        *((math.nan, 0.25, 0.05), (0.8, math.nan, 0.05), (0.8, 0.25, math.nan)),
+    ],
 )
 def test_plans_out_of_range_are_refused(alpha: float, share: float, significance: float) -> None:
     with pytest.raises(ValueError, match="must lie between"):
         bloch_kraemer_units(alpha, share, significance)
+
+
+@pytest.mark.parametrize(("alpha", "share"), [(0.9, 1e-6), (1 - 1e-16, 0.25), (1 - 1e-16, 1e-6)])
+def test_plans_that_nobody_can_label_are_refused(alpha: float, share: float) -> None:
+    with pytest.raises(ValueError, match="over 10,000,000 units"):
+        bloch_kraemer_units(alpha, share)
+    assert bloch_kraemer_units(0.8, 0.25, 1e-300) < 300_000
+
+
+@pytest.mark.parametrize("half_width", [0, -1, math.nan, math.inf])
+def test_half_widths_that_no_interval_has_are_refused(half_width: float) -> None:
+    with pytest.raises(ValueError, match="half_width must be a positive number"):
+        units_for_half_width(table(50), half_width)
+    with pytest.raises(ValueError, match="half_width must be a positive number"):
+        assess(Ratings.from_wide(table(50)), half_width=half_width)
 
 
 def table(units: int, seed: int = 0) -> Floats:

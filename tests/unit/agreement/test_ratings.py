@@ -1,12 +1,13 @@
 from __future__ import annotations
 
+import json
 import math
 from typing import Any
 
 import numpy as np
 import pytest
 
-from connector import InvalidRatings, Ratings, krippendorff_alpha
+from connector import InvalidRatings, QuestionRatings, Ratings, assess, krippendorff_alpha
 
 
 def test_long_columns_become_a_table() -> None:
@@ -191,3 +192,50 @@ def test_restriction_to_a_batch_keeps_its_order_and_unrated_units() -> None:
 
 def test_strings_of_digits_and_numbers_are_two_units() -> None:
     assert len(Ratings.from_long([1, "1"], ["r", "r"], ["x", "x"]).unit_ids) == 2
+
+
+@pytest.mark.parametrize(
+    "categories", [["a", "a", "b"], [1, 1.0, 2], [True, 1, 2], [("x", "y"), ["y", "x"], ("x",)], [np.int8(1), 1, "1"]]
+)
+def test_codes_of_equal_categories_are_one(categories: list[Any]) -> None:
+    ratings = Ratings.from_codes([0, 0, 1, 1, 2, 2], [0, 1, 0, 1, 0, 1], [0, 1, 1, 1, 2, 2], categories=categories)
+    assert len(ratings.codebook) == ratings.codebook.n_declared == 2
+    assert krippendorff_alpha(ratings).value == 1
+    by_value = Ratings.from_wide([[categories[0], categories[1]], [categories[1]] * 2, [categories[2]] * 2])
+    assert ratings.wide() == by_value.wide()
+
+
+@pytest.mark.parametrize("missing", ["", None, math.nan, np.float64("nan")])
+def test_codes_of_what_is_missing_are_no_ratings(missing: Any) -> None:
+    ratings = Ratings.from_codes(
+        [0, 0, 1, 1, 2], [0, 1, 0, 1, 0], [1, 0, 1, 1, 2], categories=["x", missing, 1.0], n_declared=2
+    )
+    assert ratings.wide() == [[None, "x"], [None, None], [1.0, None]]
+    assert (ratings.n_ratings, ratings.n_missing, ratings.codebook.n_declared) == (2, 3, 1)
+    body = assess(ratings).to_json()
+    assert body["questions"]["value"]["left_out"] == {"missing": 3}
+    json.dumps(body, allow_nan=False)
+
+
+@pytest.mark.parametrize("categories", [[math.inf, 1.0], [1.0, -np.inf], [1.0, 10**400]])
+def test_an_infinite_category_of_a_code_is_refused(categories: list[Any]) -> None:
+    with pytest.raises(InvalidRatings, match="infinite"):
+        Ratings.from_codes([0, 0], [0, 1], [0, 1], categories=categories)
+
+
+def test_a_declared_category_counts_once() -> None:
+    rows = Ratings.from_wide([["a", "b"], ["a", "a"]])
+    question = QuestionRatings("q", "choice", rows, categories=["a", "b", "b", "", None])
+    assert assess(question).questions["q"].n_categories == 2
+    sets = Ratings.from_wide([[["a"], ["c"]], [["d"], ["d"]]])
+    labels = QuestionRatings("q", "choices", sets, distance="masi", categories=["a", "b", "b", "c"])
+    assert [one.category for one in assess(labels).questions["q"].categories] == ["a", "b", "c", "d"]
+
+
+@pytest.mark.parametrize("text", ["nan", "NaN", "NAN"])
+def test_what_numpy_makes_of_nan_beside_text_is_missing(text: str) -> None:
+    ratings = Ratings.from_wide(np.array([["a", text], ["a", "b"], ["", "b"]]))
+    assert ratings.wide() == [["a", None], ["a", "b"], [None, "b"]]
+    assert ratings.n_missing == 2
+    assert Ratings.from_wide([["a", text]]).wide() == [["a", text]]
+    assert Ratings.from_wide(np.array([["a", np.nan]])).wide() == [["a", None]]

@@ -26,8 +26,9 @@ class Hours(Comparison):
         return isinstance(value, float)
 
     def pairs(self, values: Sequence[Any], a: Ints, b: Ints) -> Floats:
-        apart = np.abs(np.array(values)[a] - np.array(values)[b]) % 12
-        return np.minimum(apart, 12 - apart) / 6
+        apart: Floats = np.abs(np.array(values)[a] - np.array(values)[b]) % 12
+        nearest: Floats = np.minimum(apart, 12 - apart) / 6
+        return nearest
 
 
 @pytest.fixture
@@ -36,7 +37,7 @@ def hours() -> Iterator[Comparison]:
     del COMPARISONS["hours"]
 
 
-ROWS = [[11, 1], [12, 12], [5, 7], [1, None], [6, 6], [3, 4]]
+ROWS: list[list[Any]] = [[11, 1], [12, 12], [5, 7], [1, None], [6, 6], [3, 4]]
 
 
 def test_a_distance_needs_a_name_and_two_methods(hours: Comparison) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import shapely
 
-from connector.agreement.shapes import figures_of
+from connector.agreement.shapes import corners, figures_of
 from connector.annotations import regions
 from connector.annotations.display import text_of
 from connector.annotations.regions import NOTES, REGIONS, Image
@@ -94,7 +94,7 @@ def test_a_box_is_turned_about_its_corner_in_pixels() -> None:
     found = regions.rectangle((50, 50, 10, 20, 30), IMAGE, notes)
     assert found is not None
     assert found[1] == pytest.approx((100, 50, 20, 20, 30))
-    second = regions.corners(*found)[1]
+    second = corners(*found)[1]
     assert second.tolist() == pytest.approx([100 + 20 * math.cos(math.pi / 6), 50 + 20 * math.sin(math.pi / 6)])
 
 
@@ -108,7 +108,7 @@ def test_a_turned_box_beyond_the_edge_becomes_the_polygon_that_is_left() -> None
     assert found is not None
     # the left half of the square is outside
     assert (found[0], dict(+notes)) == ("polygon", {"clipped": 1})
-    assert shapely.area(figures_of(*zip(found, strict=True))[0]) == pytest.approx(50 * 50 / 2)
+    assert shapely.area(figures_of([found[0]], [found[1]])[0]) == pytest.approx(50 * 50 / 2)
 
 
 def test_a_polygon_is_the_same_whichever_corner_was_drawn_first() -> None:
@@ -208,3 +208,8 @@ def test_people_read_a_region_as_words(region: Any, text: str) -> None:
 
 def test_people_read_nothing_labels_and_sets_of_labels() -> None:
     assert [text_of(one, "regions") for one in ((), "Car", ("Car", "Red"))] == ["(nothing marked)", "Car", "Car, Red"]
+
+
+def test_of_very_many_regions_people_read_how_many_there_are() -> None:
+    answer = tuple(("rectangle", (0.0, 0.0, 1.0, 1.0, 0.0), ("Car",) if n < 25 else (), n) for n in range(30))
+    assert text_of(answer, "regions") == "30 regions: Car 25; no label 5"

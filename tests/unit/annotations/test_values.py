@@ -138,4 +138,5 @@ def test_the_defaults_of_every_kind() -> None:
         "text": ("nominal", "edit"),
         "ranking": ("nominal", "kendall"),
         "spans": ("nominal", "character"),
+        "regions": ("nominal", "iou_50"),
     }

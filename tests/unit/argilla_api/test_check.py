@@ -44,21 +44,21 @@ def test_no_key_is_shown(server: RecordedArgilla, tool: Argilla) -> None:
 
 
 @pytest.mark.parametrize(
-    ("place", "kind", "part"),
+    ("place", "kind", "part", "effect"),
     [
-        ("status", "opensearchpy.exceptions.ConnectionError", "search index"),
-        ("jobs/", "redis.exceptions.ConnectionError", "Redis"),
+        ("status", "opensearchpy.exceptions.ConnectionError", "search index", "scores cannot be written"),
+        ("jobs/", "redis.exceptions.ConnectionError", "Redis", "writing fails where a webhook is set up"),
     ],
 )
 def test_a_part_of_the_server_that_is_down(
-    server: RecordedArgilla, tool: Argilla, place: str, kind: str, part: str
+    server: RecordedArgilla, tool: Argilla, place: str, kind: str, part: str, effect: str
 ) -> None:
     params = {"type": kind, "message": "Cannot connect"}
     body = {"detail": {"code": "argilla.api.errors::GenericServerError", "params": params}}
     with server.failing(lambda request: Answer(500, body) if place in request.path else None):
         said = texts(tool.inspect(), "warning")
     assert f"does not reach its {part}" in said
-    assert "Reading works" in said
+    assert f"Reading works; {effect}" in said
 
 
 def test_a_dataset_that_wants_one_response_has_nothing_to_agree_on(server: RecordedArgilla, tool: Argilla) -> None:

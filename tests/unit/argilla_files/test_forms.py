@@ -133,6 +133,46 @@ def test_spans_are_taken_to_mark_the_field_that_they_fit(tmp_path: Path) -> None
     assert "taken to mark 'zz'" in read_rows(tmp_path, rows).notes
 
 
+def test_a_browsers_offsets_choose_the_field_that_they_fit_when_read_as_utf16(tmp_path: Path) -> None:
+    marks = [{"start": 5, "end": 9, "label": "P"}]
+    fields = {
+        "text": "I \U0001f600 love this thing",
+        "note": "abcd efgh ijkl",
+    }  # fits in code points alike, and comes later
+    rows = [record(str(n), response(ANN, m=marks), response(BOB, m=marks)) | {"fields": fields} for n in range(3)]
+    found = read_rows(tmp_path, rows)
+    assert "taken to mark 'text'" in found.notes
+    assert set(values(found.table.questions["m"]).values()) == {(19, ((4, 8, ("P",)),))}
+
+
+def test_more_marks_that_fit_as_utf16_outdo_the_field_that_comes_first(tmp_path: Path) -> None:
+    fields = {"note": "abcdefgh ijklmnop", "text": "I \U0001f600 love this thing"}
+    found = read_rows(
+        tmp_path, [record("1", response(ANN, m=[{"start": 5, "end": 9, "label": "P"}])) | {"fields": fields}]
+    )
+    assert "taken to mark 'text'" in found.notes
+
+
+def test_spans_mark_no_metadata_and_no_external_id(tmp_path: Path) -> None:
+    marks = [{"start": 2, "end": 6, "label": "P"}]  # within words of the text, and on words of what stands beside it
+    rows = [
+        record("1", response(ANN, m=marks), text="abcdefgh", metadata={"about": "a word b"}, external_id="b word c")
+    ]
+    assert "taken to mark 'text'" in read_rows(tmp_path, rows).notes
+
+
+def test_spans_of_flat_records_mark_no_external_id(tmp_path: Path) -> None:
+    marks = [{"start": 2, "end": 6, "label": "P"}]
+    row = flat("b word c", (ANN, "submitted", "m", marks), text="abcdefgh")
+    assert "taken to mark 'text'" in read_rows(tmp_path, [row]).notes
+
+
+def test_a_marked_field_is_found_where_metadata_has_its_name(tmp_path: Path) -> None:
+    marks = [{"start": 2, "end": 6, "label": "P"}]
+    rows = [record("1", response(ANN, m=marks), text="a word b", metadata={"text": "abcdefgh"})]
+    assert "taken to mark 'field:text'" in read_rows(tmp_path, rows).notes
+
+
 def test_a_metadata_key_called_like_a_field_keeps_its_name(tmp_path: Path) -> None:
     found = read_rows(tmp_path, [record("1", response(ANN, q="a"), metadata={"text": "mine"}, text="the record's")])
     assert found.units[0].data["text"] == "mine"

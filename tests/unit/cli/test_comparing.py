@@ -89,6 +89,17 @@ def test_a_task_without_the_field_matches_nothing(folder: Path, capsys: pytest.C
     assert (found["n_units"], found["n_common"]) == (121, 119)
 
 
+def test_units_of_one_source_alone_are_left_out_and_counted(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    export(folder / "v2.json", [task(n + 1, row) for n, row in enumerate(AFTER[:100])])
+    found = difference(capsys, "v1.json", "--against", "v2.json")
+    expected = paired_difference(BEFORE[:100], AFTER[:100])
+    for name in ("value", "a", "b", "low", "high", "p"):
+        assert found[name] == getattr(expected, name), name
+    assert (found["n_units"], found["n_common"], found["n_left_out"]) == (120, 100, 20)
+    seen = " ".join(answer(capsys, "agreement", "v1.json", "--against", "v2.json").split())
+    assert "100 units with two ratings on both sides, 20 left out" in seen
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
@@ -101,6 +112,9 @@ def test_a_task_without_the_field_matches_nothing(folder: Path, capsys: pytest.C
         (["agreement", "v1.json", "--threshold", "1.5"], "threshold"),
         (["agreement", "v1.json", "--plan", "0.05"], "before there are ratings"),
         (["agreement", "--plan", "0.9"], "rarest_share"),
+        (["agreement", "--plan", "5e-324"], "rarest_share"),
+        (["agreement", "--plan", "1e-300"], "rarest_share"),
+        (["agreement", "--plan", "1e-6", "--threshold", "0.9"], "over 10,000,000 units"),
         (["agreement", "--plan", "0.05", "--format", "html"], "not written as html"),
         (["agreement", "v1.json", "--against", "v2.json", "-o", "v2.json"], "one of the sources"),
     ],

@@ -33,7 +33,7 @@ EXAMPLES = {one["example"]: one for one in json.loads((CASES / "shapes.json").re
 def draw(
     kind: str = "rectanglelabels", labels: list[str] | None = None, name: str = "q", **value: Any
 ) -> dict[str, Any]:
-    more = {part: value.pop(part) for part in ("item_index", "image_rotation") if part in value}
+    more: dict[str, Any] = {part: value.pop(part) for part in ("item_index", "image_rotation") if part in value}
     found = {kind: labels} if labels is not None else {}
     if "names" in value:
         found = {"labels": value.pop("names")}
@@ -147,7 +147,7 @@ def test_ellipses_polygons_and_key_points() -> None:
 
 
 def test_regions_that_another_control_labels() -> None:
-    shape = {"x": 10, "y": 10, "width": 20, "height": 20, "rotation": 0}
+    shape: dict[str, Any] = {"x": 10, "y": 10, "width": 20, "height": 20, "rotation": 0}
     results = [draw("rectangle", None, "box", **shape), draw("labels", ["Car"], **shape)]
     table = table_of([task(1, annotation(1, 2, results))], TOOLS)
     assert {name: values(one)["1", "2"] for name, one in table.questions.items()} == {
@@ -263,6 +263,7 @@ def test_tracks_agree_by_frame() -> None:
 def test_the_labels_of_a_video_s_regions_stand_with_them() -> None:
     table = table_of([task(1, annotation(1, 2, [track(key(1, 10))]))], VIDEO)
     assert [(one.question, one.kind) for one in table.not_measured] == [("names", "labels")]
+    assert table.questions["q"].question.categories == ("Car", "Tree")
 
 
 def test_a_long_track_costs_no_more_than_a_thousand_frames() -> None:
@@ -450,4 +451,5 @@ def _overlap(a: Any, b: Any) -> float:
     across = min(a["x"] + a["width"], b["x"] + b["width"]) - max(a["x"], b["x"])
     down = min(a["y"] + a["height"], b["y"] + b["height"]) - max(a["y"], b["y"])
     common = max(across, 0) * max(down, 0)
-    return common / (a["width"] * a["height"] + b["width"] * b["height"] - common)
+    whole: float = a["width"] * a["height"] + b["width"] * b["height"] - common
+    return float(common / whole)

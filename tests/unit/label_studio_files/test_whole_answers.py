@@ -55,9 +55,9 @@ class TestText:
         assert list(values(question).values()) == ["one\ntwo"]
 
     def test_a_text_about_a_region_is_not_one_about_the_task(self) -> None:
-        region = {"id": "a", "from_name": "ner", "to_name": "text", "type": "labels"}
+        region: dict[str, Any] = {"id": "a", "from_name": "ner", "to_name": "text", "type": "labels"}
         region["value"] = {"start": 0, "end": 1, "labels": ["X"]}
-        note = {"id": "a", "from_name": "note", "to_name": "text", "type": "textarea"}
+        note: dict[str, Any] = {"id": "a", "from_name": "note", "to_name": "text", "type": "textarea"}
         note["value"] = {"start": 0, "end": 1, "text": ["about it"]}
         table = table_of([task(1, annotation(1, 2, [region, note]))])
         assert "note" not in table.questions

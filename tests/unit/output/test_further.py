@@ -86,7 +86,7 @@ def test_a_difference_with_its_interval_and_p(surface: str) -> None:
         f"Krippendorff's alpha, v2.json against v1.json: {shown.number(found.b)} less {shown.number(found.a)} is "
         f"{shown.signed(found.value or 0)}; 95% interval {shown.signed(found.low)} to {shown.signed(found.high)}"
     ) in seen
-    assert "(jackknife, 60 units)" in seen
+    assert "(jackknife, 60 units with two ratings on both sides)" in seen
 
 
 UNITS = [str(place + 1) for place in range(60)]
@@ -96,11 +96,15 @@ UNITS = [str(place + 1) for place in range(60)]
     ("found", "says"),
     [
         (Difference(0.1, 0.5, 0.6, 80, 70, -0.1, 0.3, 0.4, None, 0.95, "bootstrap", 1), "may explain it (bootstrap"),
-        (Difference(0.1, 0.5, 0.6, 80, 70, -0.1, 0.3, 0.4, None, 0.95, "bootstrap", 1), "70 of them on both sides"),
+        (
+            Difference(0.1, 0.5, 0.6, 80, 70, -0.1, 0.3, 0.4, None, 0.95, "bootstrap", 1),
+            ", 70 units with two ratings on both sides, 10 left out)",
+        ),
         (Difference(0.1, 0.5, 0.6, 80, 80, 0.05, 0.3, 1e-4, None, 0.95, "bootstrap", 1), "p under 0.001; more than"),
-        (Difference(0.0, 0.5, 0.5, 80, 80), "No resample of the units changes that."),
+        (Difference(0.0, 0.5, 0.5, 80, 70), "No resample of the units changes that (70 units with two ratings on both"),
         (Difference(None, 0.5, None, 80, 80, reason="no_variation"), "v2.json has no number: every rating is the same"),
-        (Difference(None, 0.5, 0.4, 80, 0, reason="no_common_units"), "no unit in common"),
+        (Difference(None, 0.5, 0.4, 80, 0, reason="no_common_units"), "No unit has two ratings on both sides."),
+        (Difference(None, None, None, 80, 0, reason="no_pairable_units"), "One of the two sides has no unit with two"),
     ],
 )
 def test_what_is_said_of_a_difference(found: Difference, says: str) -> None:
@@ -109,6 +113,13 @@ def test_what_is_said_of_a_difference(found: Difference, says: str) -> None:
     body = json.loads(json_output.render(with_difference(found)))["questions"]["value"]["difference"]
     assert (body["value"], body["p"], body["reason"]) == (found.value, found.p, found.reason)
     assert (body["a_name"], body["b_name"]) == ("v1.json", "v2.json")
+
+
+@pytest.mark.parametrize("surface", SURFACES)
+def test_that_there_is_no_interval_is_said_with_the_reason(surface: str) -> None:
+    report = assess(ratings_of([["a", "b"]] * 300))
+    assert "No interval of alpha can be given" in words_of(surface, SURFACES[surface](report, None))
+    assert "No interval" not in words_of(surface, SURFACES[surface](assess(small()), None))
 
 
 def test_two_coefficients_are_called_by_their_names() -> None:

@@ -57,6 +57,14 @@ def test_a_rater_whose_user_was_deleted_stays(tmp_path: Path) -> None:
         assert next(store.units(SOURCE)).annotations[0].rater == "3"
 
 
+def test_what_a_unit_lacks_now_is_told_whole_but_not_of_another_unit_under_its_id(tmp_path: Path) -> None:
+    with Store(tmp_path / "s.db") as store:
+        store.put_unit(SOURCE, unit("1", rating("70", "3"), rating("71", "4")))
+        assert store.missing_from(SOURCE, unit("1", rating("71", None), rating("72", "5"))) == [rating("70", "3")]
+        assert store.missing_from(SOURCE, unit("1", created="2026-05-05T00:00:00Z")) == []
+        assert store.missing_from(SOURCE, unit("2")) == []
+
+
 def test_a_reused_id_is_another_unit(tmp_path: Path) -> None:
     with Store(tmp_path / "s.db") as store:
         store.put_unit(SOURCE, unit("1", rating("70", "3")))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import pytest
 
@@ -11,7 +11,9 @@ from connector.agreement.report import AgreementReport, QuestionRatings, assess
 from connector.workflow.fields import desired_fields, field_names, slugs, sort_fields
 
 
-def report(*questions: tuple[str, Sequence[Sequence[str | None]]]) -> AgreementReport:
+def report(
+    *questions: tuple[str, Sequence[Sequence[str | None]]], not_required: Collection[str] = ()
+) -> AgreementReport:
     return assess(
         [
             QuestionRatings(
@@ -22,6 +24,7 @@ def report(*questions: tuple[str, Sequence[Sequence[str | None]]]) -> AgreementR
                     unit_ids=[str(n) for n in range(1, len(rows) + 1)],
                     rater_ids=["r1", "r2", "r3"][: len(rows[0])],
                 ),
+                required=name not in not_required,
             )
             for name, rows in questions
         ],
@@ -34,6 +37,14 @@ def test_slugs_are_lower_case_without_double_underscores_and_never_clash() -> No
     assert list(slugs(names).values()) == [
         "sentiment", "sentiment_2", "topics_more", "x", "q", "q_2", "sentiment_2_2", "q_3",
     ]  # fmt: skip
+
+
+def test_slugs_of_long_names_are_cut_and_still_never_clash() -> None:
+    names = ["q" * 200, "q" * 150, "x" * 99 + " y"]
+    assert list(slugs(names).values()) == ["q" * 100, "q" * 100 + "_2", "x" * 99]
+    fields = field_names(names, prefix="iaa_", scores=True, majority=True)
+    assert len(set(fields)) == len(fields)
+    assert max(map(len, fields)) <= 200
 
 
 def test_one_question_has_the_bare_names() -> None:
@@ -75,6 +86,28 @@ def test_of_several_questions_the_bare_fields_are_the_worst() -> None:
     assert fields["iaa_status"] == {"1": "agreed", "2": "conflict", "3": "agreed", "4": "unrated"}
     assert fields["iaa_agreement"] == {"1": 1.0, "2": 0.0, "3": 1.0}
     assert "iaa_majority_one" not in fields
+
+
+COMMENTED: tuple[tuple[str, Sequence[Sequence[str | None]]], ...] = (
+    ("sentiment", [["a", "a"], ["a", "b"], ["a", None]]),
+    ("comment", [["great", "I like it"], ["bad", "bad"], ["x", "y"]]),
+)
+
+
+def test_a_question_that_the_gate_does_not_require_makes_no_unit_a_conflict() -> None:
+    fields = desired_fields(
+        report(*COMMENTED, not_required=["comment"]), prefix="iaa_", required_ratings=2, scores=True, majority=False
+    )
+    assert fields["iaa_status"] == {"1": "agreed", "2": "conflict", "3": "single"}
+    assert fields["iaa_agreement"] == {"1": 1.0, "2": 0.0}
+    assert fields["iaa_status_comment"] == {"1": "conflict", "2": "agreed", "3": "conflict"}
+    assert fields["iaa_agreement_comment"] == {"1": 0.0, "2": 1.0, "3": 0.0}
+
+
+def test_where_the_gate_requires_no_question_all_of_them_decide() -> None:
+    found = report(*COMMENTED, not_required=["comment", "sentiment"])
+    fields = desired_fields(found, prefix="iaa_", required_ratings=2, scores=True, majority=False)
+    assert fields["iaa_status"] == {"1": "conflict", "2": "conflict", "3": "conflict"}
 
 
 @pytest.mark.parametrize("scores", [True, False])
@@ -133,3 +166,15 @@ def test_fields_under_an_earlier_prefix_are_known_from_the_ledger() -> None:
         {"old_status": "agreed", "old_raters": 2},
         {"zz_status"},
     )
+
+
+def test_of_two_who_differ_neither_is_the_majority_whatever_the_kind() -> None:
+    """A median of two, or what either of two marked, is for the report; it is no majority to show to raters."""
+    numbers = QuestionRatings("n", "number", Ratings.from_wide([[1, 2], [3, 3]]), level="interval")
+    marks = [(9, ((0, 4, ("a",)),)), (9, ((5, 9, ("a",)),))]
+    spans = QuestionRatings(
+        "s", "spans", Ratings.from_wide([[marks[0], marks[1]], [marks[0]] * 2]), distance="character"
+    )
+    for question, shown in ((numbers, "3"), (spans, "0-4 a")):
+        fields = desired_fields(assess(question), prefix="iaa_", required_ratings=2, scores=True, majority=True)
+        assert list(fields["iaa_majority"].values()) == [shown]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from connector.agreement.report import AgreementReport
 from connector.workflow.review import review_items
-from tests.unit.workflow.test_fields import report
+from tests.unit.workflow.test_fields import COMMENTED, report
 
 
 def items(found: AgreementReport, **changes: object) -> list[tuple[str, dict[str, str]]]:
@@ -43,6 +43,25 @@ def test_what_has_a_task_gets_no_other_and_the_limit_counts_it() -> None:
 def test_of_several_questions_each_vote_names_its_question() -> None:
     found = report(("one", [["a", "b"]]), ("two", [["x", "x"]]))
     assert items(found) == [("1", {"one: Rater A": "a", "one: Rater B": "b", "two: Rater A": "x", "two: Rater B": "x"})]
+
+
+def test_a_question_that_the_gate_does_not_require_makes_no_review_task_and_its_votes_are_shown() -> None:
+    assert items(report(*COMMENTED, not_required=["comment"])) == [
+        (
+            "2",
+            {
+                "comment: Rater A": "bad",
+                "comment: Rater B": "bad",
+                "sentiment: Rater A": "a",
+                "sentiment: Rater B": "b",
+            },
+        )
+    ]
+
+
+def test_where_the_gate_requires_no_question_every_conflict_goes_to_review() -> None:
+    found = report(*COMMENTED, not_required=["comment", "sentiment"])
+    assert [unit for unit, _ in items(found)] == ["1", "2", "3"]
 
 
 def test_more_than_26_raters_have_names_too() -> None:
