@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from connector.agreement.gate import GateDecision, GateRule, Obstacle, decide
 from connector.agreement.power import HALF_WIDTH
+from connector.agreement.ratings import InvalidRatings
 from connector.agreement.report import AgreementReport, QuestionRatings, assess
 from connector.annotations.collect import Collector, CountingRules, Table
 from connector.annotations.display import few
@@ -114,14 +115,19 @@ def report_on(
     """
     if half_width is not None and not 0 < half_width < 1:
         raise FixConfiguration(f"--half-width must lie between 0 and 1, not {half_width:g}.")
-    return assess(
-        _questions(table, questions),
-        confidence=confidence,
-        share_below=settings.conflict.share_below,
-        threshold=settings.gate.threshold,
-        half_width=half_width or HALF_WIDTH,
-        not_measured=[{"question": name, "kind": kind, "reason": reason} for name, kind, reason in table.not_measured],
-    )
+    asked = _questions(table, questions)
+    skipped = [{"question": name, "kind": kind, "reason": reason} for name, kind, reason in table.not_measured]
+    try:
+        return assess(
+            asked,
+            confidence=confidence,
+            share_below=settings.conflict.share_below,
+            threshold=settings.gate.threshold,
+            half_width=half_width or HALF_WIDTH,
+            not_measured=skipped,
+        )
+    except InvalidRatings as fault:
+        raise FixConfiguration(f"{fault}", "Choose another level for this question, or leave it out.") from None
 
 
 def measure(

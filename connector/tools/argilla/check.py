@@ -45,8 +45,8 @@ def inspect(client: Client, reader: Reader, dataset: Dataset, review: str | None
         ),
         Finding(
             "note",
-            "Responses that a script uploads in bulk, the deletion of a user, and one record deleted while another is added"
-            " show to a full pull only.",
+            "Responses that a script uploads in bulk, the deletion of a user, and one record deleted while another is"
+            " added show to a full pull only.",
             "A sync makes one every 24 hours by itself; --full makes one now.",
         ),
         *_review(client, dataset, review, str(me.get("role"))),

@@ -81,3 +81,16 @@ def test_a_table_of_headings_alone_has_nothing_to_measure(tmp_path: Path, capsys
     assert cli.run(["agreement", str(source)]) == 0
     assert "no question that can be measured" in capsys.readouterr().out
     assert cli.run(["gate", str(source), "--size", "1"]) == 3
+
+
+def test_numbers_that_no_float_holds_apart_are_refused_at_the_ratio_level(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    large = 2**53
+    source = tmp_path / "table.csv"
+    source.write_text(f"unit,rater,value\n1,a,{large}\n1,b,{large + 1}\n2,a,{large + 1}\n2,b,{large + 1}\n")
+    assert cli.run(["agreement", str(source), "--level", "ratio"]) == 2
+    assert "ratio level" in capsys.readouterr().err
+    assert cli.run(["agreement", str(source), "--level", "interval", "--format", "json"]) == 0
+    alpha = json.loads(capsys.readouterr().out)["questions"]["value"]["coefficients"]["krippendorff_alpha"]
+    assert alpha["value"] == pytest.approx(0.0)
