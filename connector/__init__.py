@@ -114,7 +114,8 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     # NumPy is loaded with the first name that needs it, so that `connector --help` stays fast
     if name in _HOME:
-        return getattr(import_module(f"connector.agreement.{_HOME[name]}"), name)
+        found = globals()[name] = getattr(import_module(f"connector.agreement.{_HOME[name]}"), name)
+        return found
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -121,9 +121,14 @@ def alpha_of_counts(found: Counts, level: Level) -> Coefficient:
         return Coefficient(None, "wrong_level")
     if np.count_nonzero(marginals) < 2:
         return Coefficient(None, "no_variation")
-    d2 = _distances(found.values, marginals, level)
-    pairs = np.einsum("gv,gv->g", found.counts @ d2, found.counts)
-    return _alpha(n, float(weights @ (pairs / np.maximum(size - 1, 1))), float(marginals @ d2 @ marginals))
+    if level is Level.NOMINAL:  # pairs of unlike ratings are all pairs less the like ones
+        pairs = size * size - np.einsum("gv,gv->g", found.counts, found.counts)
+        expected = n * n - float(marginals @ marginals)
+    else:
+        d2 = _distances(found.values, marginals, level)
+        pairs = np.einsum("gv,gv->g", found.counts @ d2, found.counts)
+        expected = float(marginals @ d2 @ marginals)
+    return _alpha(n, float(weights @ (pairs / np.maximum(size - 1, 1))), expected)
 
 
 def interval_alpha(table: Table) -> Coefficient:
@@ -315,9 +320,7 @@ def _squares(table: Table, low: float, high: float, sizes: Floats, means: Floats
 
 
 def _distances(values: Floats, marginals: Floats, level: Level) -> Floats:
-    """(V, V) squared distances of the values."""
-    if level is Level.NOMINAL:
-        return 1.0 - np.eye(len(values))
+    """(V, V) squared distances of the values, at the ordered levels."""
     if level is Level.RATIO:
         return ratio_d2(values[:, None], values[None, :])
     places = values if level is Level.INTERVAL else np.cumsum(marginals) - marginals / 2
