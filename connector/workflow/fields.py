@@ -134,8 +134,8 @@ def desired_fields(
                 if count >= 2:
                     _put(fields[prefix + AGREEMENT + end], unit, units.agreement[place])
                     _put(fields[prefix + CONSENSUS + end], unit, units.top_share[place])
-            # of two that differ neither is the majority, though a median or what either marked can be told
-            tied = count == 2 and status != "agreed"
+            # of two in conflict neither is the majority, though a median or what either marked can be told
+            tied = count == 2 and status not in ("agreed", "majority")
             if majority and count >= required_ratings and units.majority[place] is not None and not tied:
                 fields[prefix + MAJORITY + end][unit] = text_of(units.majority[place], question.kind)
     if several and scores:

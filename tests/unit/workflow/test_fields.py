@@ -168,7 +168,7 @@ def test_fields_under_an_earlier_prefix_are_known_from_the_ledger() -> None:
     )
 
 
-def test_of_two_who_differ_neither_is_the_majority_whatever_the_kind() -> None:
+def test_of_two_in_conflict_neither_is_the_majority_whatever_the_kind() -> None:
     """A median of two, or what either of two marked, is for the report; it is no majority to show to raters."""
     numbers = QuestionRatings("n", "number", Ratings.from_wide([[1, 2], [3, 3]]), level="interval")
     marks = [(9, ((0, 4, ("a",)),)), (9, ((5, 9, ("a",)),))]
