@@ -137,7 +137,7 @@ def ahead(call: Callable[..., T], *given: Any) -> Callable[[], T]:
     def result() -> T:
         worker.join()
         if failure:
-            raise failure[0]
+            raise failure.pop()  # not kept: it holds the frames that hold it, and a connection among them
         return outcome[0]
 
     return result
