@@ -27,6 +27,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.is_relative_to(HERE / "live"):
             item.add_marker(pytest.mark.live)
+            # one process for all of them: they share the servers (with `--dist loadgroup`)
+            item.add_marker(pytest.mark.xdist_group("live"))
 
 
 @pytest.fixture(autouse=True)
