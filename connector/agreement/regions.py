@@ -30,11 +30,10 @@ from connector.agreement.intervals import Case
 from connector.agreement.matching import matched
 from connector.agreement.patterns import Patterns, tally, whole_tally
 from connector.agreement.ratings import Floats, Ints
-from connector.agreement.shapes import FAMILIES, HALF, ROUNDING, Edges, Items, Shapes
+from connector.agreement.shapes import FAMILIES, HALF, ROUNDING, Edges, Items, Known, Shapes
 from connector.agreement.unitizing import ContinuumAlpha, Counts, SpanF1, case_of
 
 NO_LABEL_SHOWN = "(no label)"
-NOTHING_KNOWN = np.zeros(0, dtype=np.int64), np.zeros(0)
 
 
 class Regions(Comparison):
@@ -46,11 +45,13 @@ class Regions(Comparison):
     most_values = 400
     sampled_pairs = 50_000
     majority_by = "half"
+    confused = ("pair of matched regions", "pairs of matched regions")
     note = (
         "Regions are compared by image: two answers differ by 1 - F1 of their regions, matched one to one where label "
-        "and frame are the same and intersection over union is {overlaps}; key points match by distance. Both empty "
-        "agree. Detection and overlap are of regions matched whatever their label. A label's one-vs-rest is the same "
-        "alpha over its own regions alone, its specific agreement the F1 of them."
+        "and frame are the same and intersection over union is {overlaps}; key points match by distance, lines as "
+        "bands, a mask and an outline by pixel. Both empty agree. Detection and overlap are of regions matched "
+        "whatever their label. A label's one-vs-rest is the same alpha over its own regions alone, its specific "
+        "agreement the F1 of them."
     )
 
     def __init__(self, name: str, overlaps: Sequence[float], words: str) -> None:
@@ -145,20 +146,16 @@ class Matches:
 
     def __init__(self, answers: Sequence[Any]) -> None:
         self.shapes = Shapes.of_answers(answers)
-        self._known: dict[Sequence[float], tuple[Ints, Floats]] = {}
+        self._known: dict[Sequence[float], Known] = {}
         self._within: tuple[Ints, Ints, Edges] | None = None
 
     def distances(self, a: Ints, b: Ints, overlaps: Sequence[float]) -> Floats:
         """(K,) mean over the overlaps of 1 - F1."""
         v = len(self.shapes.answers)
-        kinds, kind = np.unique(np.minimum(a, b) * v + np.maximum(a, b), return_inverse=True)
-        pairs, _ = self._known.get(overlaps, NOTHING_KNOWN)
-        new = np.setdiff1d(kinds, pairs, assume_unique=True)
-        if len(new):
-            self._remember(overlaps, new, self._distances(*np.divmod(new, v), overlaps))
-        pairs, known = self._known.get(overlaps, NOTHING_KNOWN)
-        found: Floats = known[np.searchsorted(pairs, kinds)][kind]
-        return found
+        known = self._known.setdefault(overlaps, Known())
+        return known.of(
+            np.minimum(a, b) * v + np.maximum(a, b), lambda new: self._distances(*np.divmod(new, v), overlaps)
+        )
 
     def matched(self, a: Ints, b: Ints) -> Edges:
         """The regions of the answers a[k] and b[k] that match."""
@@ -167,7 +164,7 @@ class Matches:
         v = len(self.shapes.answers)
         pairs, place = np.unique(np.minimum(a, b) * v + np.maximum(a, b), return_index=True)
         same = np.bincount(found.k, minlength=len(a)).astype(np.float64)
-        self._remember((HALF,), pairs, self._apart(a, b, same)[place])
+        self._known.setdefault((HALF,), Known()).remember(pairs, self._apart(a, b, same)[place])
         return found
 
     def within(self, patterns: Patterns) -> Edges:
@@ -177,11 +174,6 @@ class Matches:
         if self._within is None or not (np.array_equal(self._within[0], a) and np.array_equal(self._within[1], b)):
             self._within = a, b, self.matched(a, b)
         return self._within[2]
-
-    def _remember(self, overlaps: Sequence[float], pairs: Ints, apart: Floats) -> None:
-        before, known = self._known.get(overlaps, NOTHING_KNOWN)
-        pairs, place = np.unique(np.concatenate([before, pairs]), return_index=True)
-        self._known[overlaps] = pairs, np.concatenate([known, apart])[place]
 
     def _distances(self, a: Ints, b: Ints, overlaps: Sequence[float]) -> Floats:
         same = np.zeros(len(a))

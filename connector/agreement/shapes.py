@@ -6,17 +6,22 @@ A region is (shape, geometry, labels, frame); coordinates run from the top left 
     ellipse    x, y of the centre, horizontal and vertical radius, rotation about the centre
     polygon    x1, y1, x2, y2, ...
     keypoint   x, y, and the distance at which two points are half alike (1% of the image's diagonal)
+    line       x1, y1, x2, y2 of every straight piece of an open line, which may branch, and the distance up to which
+               what lies beside it belongs to it (1% of the image's diagonal)
     brush      width, height, then the lengths of the runs of pixels row by row, the first of them outside the mask
 
-Two regions of one frame are as alike as their intersection over union; rectangles, ellipses and polygons can overlap
-each other, masks only masks. Two key points are alike by 1 - d / (2 r), with d their distance and r the half-way one.
+Two regions of one frame are as alike as their intersection over union. Rectangles, ellipses, polygons and masks can
+overlap each other: two masks by their pixels where their grids are equal, a mask and an outline by the pixels whose
+middle the outline holds (`pixels`). Lines overlap lines, as bands of that breadth to both sides, which is how lane
+markings are compared (Pan, Shi, Luo, Wang and Tang 2018, Spatial as deep: spatial CNN for traffic scene understanding,
+AAAI: 30 pixels of 1640 x 590). Two key points are alike by 1 - d / (2 r), with d their distance and r the half-way one.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, pairwise
 from typing import Any, NamedTuple
@@ -25,11 +30,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from connector.agreement.continua import spread
+from connector.agreement.pixels import Runs, in_parts, laid_on_grids
 from connector.agreement.ratings import Floats, Ints
 
-AREA, MASK, POINT = 0, 1, 2
-FAMILIES = {"rectangle": AREA, "ellipse": AREA, "polygon": AREA, "brush": MASK, "keypoint": POINT}
-"""Shapes -> what can overlap each other."""
+AREA, MASK, POINT, LINE = 0, 1, 2, 3
+FAMILIES = {"rectangle": AREA, "ellipse": AREA, "polygon": AREA, "brush": MASK, "keypoint": POINT, "line": LINE}
+"""Shapes -> how they are compared; a mask can overlap what has an area, others only their own."""
 NO_LABEL = ""
 """Stands for the label of a region that carries none."""
 HALF = 0.5
@@ -59,6 +65,28 @@ class Edges(NamedTuple):
     def take(self, places: Any) -> Edges:
         """Some of the edges."""
         return Edges(*(column[places] for column in self))
+
+
+class Known:
+    """Numbers by key, as far as they were found."""
+
+    def __init__(self) -> None:
+        self._keys: Ints = np.zeros(0, dtype=np.int64)
+        self._found: Floats = np.zeros(0)
+
+    def of(self, keys: Ints, find: Callable[[Ints], Floats]) -> Floats:
+        """(K,) the number of each key; `find` is asked for those of new keys, ascending and each once."""
+        kinds, kind = np.unique(keys, return_inverse=True)
+        new = np.setdiff1d(kinds, self._keys, assume_unique=True)
+        if len(new):
+            self.remember(new, find(new))
+        found: Floats = self._found[np.searchsorted(self._keys, kinds)][kind]
+        return found
+
+    def remember(self, keys: Ints, found: Floats) -> None:
+        """Take in numbers; of a key that is known already the number stays."""
+        self._keys, place = np.unique(np.concatenate([self._keys, keys]), return_index=True)
+        self._found = np.concatenate([self._found, found])[place]
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,8 +119,9 @@ class Shapes:
 
     answers : as they are. regions : all of them, answer by answer. of : (R,) the answer of each. family, frame : (R,).
     sets : the sets of labels that regions carry; labels : (R,) which one. bounds : four (R,) edges, left, top, right
-    and bottom. area : (R,). plain : (R,) whether the bounds are all of it; figures : (R,) polygons of others that have
-    an area, else None.
+    and bottom. area : (R,). plain : (R,) whether the bounds are all of it; figures : (R,) polygons of outlines and of
+    bands about lines, else None. runs : the pixels of masks; mask : (R,) each one's place there, else -1.
+    known : how alike two regions are that are no plain rectangles, by first x R + second.
     """
 
     answers: Sequence[Any]
@@ -106,6 +135,9 @@ class Shapes:
     area: Floats
     plain: NDArray[np.bool_]
     figures: NDArray[Any]
+    runs: Runs
+    mask: Ints
+    known: Known = field(default_factory=Known)
 
     @classmethod
     def of_answers(cls, answers: Sequence[Any]) -> Shapes:
@@ -124,7 +156,7 @@ class Shapes:
             np.array(frames, dtype=np.int64),
             codes,
             list(code_of),
-            *_outlines(names, geometries),
+            *_outlines(names, geometries, family),
         )
 
     @cached_property
@@ -149,13 +181,19 @@ class Shapes:
         label = flat[spread(first[self.labels], times[self.labels])]
         return self._items(region, label, max(len(place), 1))
 
+    @cached_property
+    def mixed(self) -> bool:
+        """Whether masks and outlines are both among them."""
+        return bool((self.family == MASK).any() and (self.family == AREA).any())
+
     def label_of(self, keys: Ints) -> Ints:
         """(R,) the label of keys of `by_label`."""
         return keys % max(len(self.label_names), 1)
 
     def _items(self, region: Ints, label: Ints, n_labels: int) -> Items:
         frames, frame = np.unique(self.frame, return_inverse=True)
-        key = (frame * len(FAMILIES) + self.family)[region] * n_labels + label
+        partners = np.where(self.family == MASK, AREA, self.family)
+        key = (frame * len(FAMILIES) + partners)[region] * n_labels + label
         n_keys = max(len(frames), 1) * len(FAMILIES) * n_labels
         order = np.argsort(self.of[region] * n_keys + key, kind="stable")
         starts = np.searchsorted(self.of[region], np.arange(len(self.answers) + 1))
@@ -182,7 +220,7 @@ class Shapes:
         return Edges(k[near], mine[near], theirs[near], alike)
 
     def _alike(self, i: Ints, j: Ints) -> tuple[Floats, Ints]:
-        """How alike the regions i[e] and j[e] of one family and frame are, and where they are alike by half."""
+        """How alike the regions i[e] and j[e] of one frame are, which can overlap, and where they are alike by half."""
         left, top, right, bottom = self.bounds
         width = np.minimum(right[i], right[j]) - np.maximum(left[i], left[j])
         near = np.flatnonzero(width >= 0)
@@ -193,7 +231,10 @@ class Shapes:
         whole = self.area[i] + self.area[j]
         alike = np.divide(common, whole - common, out=np.zeros(len(common)), where=whole > common)
         points = self.family[i] == POINT
-        kept = np.flatnonzero((alike >= HALF - ROUNDING) | (points & (height >= 0)))
+        possible = (alike >= HALF - ROUNDING) | (points & (height >= 0))
+        if self.mixed:
+            possible |= self._mixed_possible(i, j, width, height)
+        kept = np.flatnonzero(possible)
         near, i, j, alike = near[kept], i[kept], j[kept], np.minimum(alike[kept], 1.0)
         dear = np.flatnonzero(~(self.plain[i] & self.plain[j]))
         if len(dear):
@@ -202,23 +243,38 @@ class Shapes:
             near, alike = near[kept], alike[kept]
         return alike, near
 
+    def _mixed_possible(self, i: Ints, j: Ints, width: Floats, height: Floats) -> NDArray[np.bool_]:
+        """Where i[e] and j[e] are a mask and an outline that may be alike by half.
+
+        In pixels an outline can reach half a pixel further than its bounds on each side.
+        """
+        of_mask = np.where(self.family[i] == MASK, self.area[i], self.area[j])
+        possible: NDArray[np.bool_] = (self.family[i] != self.family[j]) & (height >= 0)
+        return possible & ((width + 1) * (height + 1) >= HALF * of_mask - ROUNDING)
+
     def _exactly(self, i: Ints, j: Ints) -> Floats:
         # one order, so that rounding does not depend on whose answer comes first
-        i, j = np.minimum(i, j), np.maximum(i, j)
+        return self.known.of(np.minimum(i, j) * len(self.of) + np.maximum(i, j), self._compared)
+
+    def _compared(self, pairs: Ints) -> Floats:
+        i, j = np.divmod(pairs, len(self.of))
         alike = np.zeros(len(i))
-        for family, overlap in ((AREA, self._of_areas), (MASK, self._of_masks)):
-            here = np.flatnonzero(self.family[i] == family)
-            if len(here):
-                common = overlap(i[here], j[here])
-                whole = self.area[i[here]] + self.area[j[here]] - common
-                alike[here] = np.divide(common, whole, out=np.zeros(len(here)), where=whole > 0)
-        here = np.flatnonzero(self.family[i] == POINT)
-        alike[here] = self._of_points(i[here], j[here])
+        mask_i, mask_j = self.family[i] == MASK, self.family[j] == MASK
+        points = self.family[i] == POINT
+        for here, overlap in (
+            (~mask_i & ~mask_j & ~points, self._of_areas),
+            (mask_i & mask_j, self._of_masks),
+            (mask_i != mask_j, self._of_mixed),
+            (points, self._of_points),
+        ):
+            places = np.flatnonzero(here)
+            if len(places):
+                alike[places] = overlap(i[places], j[places])
         return np.clip(np.where(alike > 1 - ROUNDING, 1.0, alike), 0.0, 1.0)
 
     def _of_points(self, i: Ints, j: Ints) -> Floats:
-        x, y, reach = (np.array([self.regions[one][1][part] for one in i.tolist()]) for part in range(3))
-        x2, y2 = (np.array([self.regions[one][1][part] for one in j.tolist()]) for part in range(2))
+        x, y, reach = np.array([self.regions[one][1] for one in i.tolist()]).T
+        x2, y2, _ = np.array([self.regions[one][1] for one in j.tolist()]).T
         apart = np.hypot(x - x2, y - y2)
         # a reach that is not known leaves points alike that are equal
         near: Floats = 1 - np.divide(apart, 2 * reach, out=(apart > 0).astype(np.float64), where=reach > 0)
@@ -228,32 +284,67 @@ class Shapes:
         import shapely
 
         used, place = np.unique(np.concatenate([i, j]), return_inverse=True)
-        figures = self.figures[used]
-        straight = self.plain[used]
-        figures[straight] = shapely.box(*(edge[used[straight]] for edge in self.bounds))
-        common: Floats = shapely.area(shapely.intersection(figures[place[: len(i)]], figures[place[len(i) :]]))
-        return common
+        figures = self._figures(used)
+        common = shapely.area(shapely.intersection(figures[place[: len(i)]], figures[place[len(i) :]]))
+        return _over_union(common, self.area[i], self.area[j])
 
     def _of_masks(self, i: Ints, j: Ints) -> Floats:
-        return np.array([self._common(first, second) for first, second in zip(i.tolist(), j.tolist(), strict=True)])
+        fewer = self.runs.sizes[self.mask[i]] <= self.runs.sizes[self.mask[j]]
+        one, other = self.mask[np.where(fewer, i, j)], self.mask[np.where(fewer, j, i)]
+        common = self.runs.common(one, self.runs, other)
+        common[np.any(self._grids(i) != self._grids(j), axis=0)] = 0.0
+        return _over_union(common, self.area[i], self.area[j])
 
-    def _common(self, i: int, j: int) -> float:
-        """Pixels of two masks of one size that both hold."""
-        one, other = (self.regions[place][1] for place in (i, j))
-        if one[:2] != other[:2]:
-            return 0.0
-        edges, runs = (np.cumsum(np.array(geometry[2:], dtype=np.int64)) for geometry in (one, other))
-        first, last = edges[:-1:2], edges[1::2]
-        # pixels of the other mask before each of the other's edges; in between they rise one by one, or not at all
-        before = np.concatenate([[0], np.cumsum(np.where(np.arange(len(runs)) % 2, np.diff(runs, prepend=0), 0))])
-        held = np.interp(np.stack([first[: len(last)], last]), np.concatenate([[0], runs]), before)
-        return float((held[1] - held[0]).sum())
+    def _of_mixed(self, i: Ints, j: Ints) -> Floats:
+        masks = self.family[i] == MASK
+        mask, outline = np.where(masks, i, j), np.where(masks, j, i)
+        # one outline may meet several masks of one grid: it is laid on it once
+        kinds, kind = np.unique(np.stack([outline, *self._grids(mask)]), axis=1, return_inverse=True)
+        kind = kind.reshape(-1)
+        found = np.zeros(len(i))
+        order = np.argsort(kind, kind="stable")
+        bounds = np.searchsorted(kind[order], np.arange(kinds.shape[1] + 1))
+        for part in in_parts(np.ceil(self.bounds[3] - self.bounds[1])[kinds[0]]):
+            drawn = laid_on_grids(self._figures(kinds[0, part]), kinds[1, part], kinds[2, part])
+            here = order[bounds[part.start] : bounds[part.stop]]
+            of = kind[here] - part.start
+            common = drawn.common(of, self.runs, self.mask[mask[here]])
+            found[here] = _over_union(common, drawn.area[of], self.area[mask[here]])
+        return found
+
+    def _grids(self, masks: Ints) -> Ints:
+        """(2, K) width and height of masks."""
+        sizes = [self.regions[one][1][:2] for one in masks.tolist()]
+        return np.array(sizes, dtype=np.int64).reshape(-1, 2).T
+
+    def _figures(self, regions: Ints) -> NDArray[Any]:
+        """(K,) polygons of regions that have an area."""
+        import shapely
+
+        figures = self.figures[regions]
+        straight = self.plain[regions]
+        figures[straight] = shapely.box(*(edge[regions[straight]] for edge in self.bounds))
+        return figures
 
 
-def _outlines(
-    names: Sequence[str], geometries: Sequence[Any]
-) -> tuple[tuple[Floats, Floats, Floats, Floats], Floats, NDArray[np.bool_], NDArray[Any]]:
-    """Bounds and area of every region, whether it is a rectangle that stands straight, and else its figure."""
+def _over_union(common: Floats, one: Floats, other: Floats) -> Floats:
+    whole = one + other - common
+    return np.divide(common, whole, out=np.zeros(len(common)), where=whole > 0)
+
+
+class _Outlines(NamedTuple):
+    """The last columns of `Shapes`."""
+
+    bounds: tuple[Floats, Floats, Floats, Floats]
+    area: Floats
+    plain: NDArray[np.bool_]
+    figures: NDArray[Any]
+    runs: Runs
+    mask: Ints
+
+
+def _outlines(names: Sequence[str], geometries: Sequence[Any], family: Ints) -> _Outlines:
+    """Bounds and area of every region, whether it is a rectangle that stands straight, and else what it covers."""
     n = len(names)
     rectangle = np.array([name == "rectangle" for name in names], dtype=np.bool_)
     left, top, width, height, rotation = np.zeros((5, n))
@@ -265,24 +356,25 @@ def _outlines(
     area = width * height
     plain = rectangle & (rotation == 0)
     figures = np.full(n, None, dtype=object)
-    others = np.flatnonzero(~plain)
-    drawn = [place for place in others.tolist() if FAMILIES[names[place]] == AREA]
-    if drawn:
+    drawn = np.flatnonzero(~plain & ((family == AREA) | (family == LINE)))
+    if len(drawn):
         figures[drawn] = figures_of([names[place] for place in drawn], [geometries[place] for place in drawn])
-        _outline(figures[drawn], np.array(drawn), bounds, area)
-    for place in others.tolist():
-        outline: tuple[float, float, float, float]
-        if names[place] == "brush":
-            size = geometries[place]
-            outline, area[place] = (0.0, 0.0, size[0], size[1]), sum(size[3::2])
-        elif names[place] == "keypoint":
-            x, y, reach = geometries[place]
-            outline = (x - reach, y - reach, x + reach, y + reach)
-        else:
-            continue
-        for edge, found in zip(bounds, outline, strict=True):
-            edge[place] = found
-    return bounds, area, plain, figures
+        _outline(figures[drawn], drawn, bounds, area)
+    masks = np.flatnonzero(family == MASK)
+    runs = Runs.of_masks([geometries[place] for place in masks])
+    mask = np.full(n, -1, dtype=np.int64)
+    if len(masks):
+        mask[masks] = np.arange(len(masks))
+        area[masks] = runs.area
+        widths = np.array([geometries[place][0] for place in masks], dtype=np.int64)
+        for edge, found in zip(bounds, runs.bounds(widths), strict=True):
+            edge[masks] = found
+    points = np.flatnonzero(family == POINT)
+    if len(points):
+        x, y, reach = np.array([geometries[place] for place in points], dtype=np.float64).T
+        for edge, found in zip(bounds, (x - reach, y - reach, x + reach, y + reach), strict=True):
+            edge[points] = found
+    return _Outlines(bounds, area, plain, figures, runs, mask)
 
 
 def _outline(figures: NDArray[Any], places: Ints, bounds: Sequence[Floats], area: Floats) -> None:
@@ -294,15 +386,36 @@ def _outline(figures: NDArray[Any], places: Ints, bounds: Sequence[Floats], area
 
 
 def figures_of(shapes: Sequence[str], geometries: Sequence[Sequence[float]]) -> NDArray[Any]:
-    """(N,) valid polygons (several in one where lines cross) of rectangles, ellipses and polygons."""
+    """(N,) valid polygons (several in one where edges cross) of rectangles, ellipses, polygons and lines."""
+    figures = np.full(len(shapes), None, dtype=object)
+    lines = [place for place, shape in enumerate(shapes) if shape == "line"]
+    others = [place for place, shape in enumerate(shapes) if shape != "line"]
+    if others:
+        figures[others] = _polygons([corners(shapes[place], geometries[place]) for place in others])
+    if lines:
+        figures[lines] = _bands([geometries[place] for place in lines])
+    return figures
+
+
+def _polygons(rings: Sequence[Floats]) -> NDArray[Any]:
     import shapely
 
-    rings = [corners(shape, geometry) for shape, geometry in zip(shapes, geometries, strict=True)]
     of = np.repeat(np.arange(len(rings)), [len(ring) for ring in rings])
     figures: NDArray[Any] = shapely.polygons(shapely.linearrings(np.concatenate(rings), indices=of))
     crossed = ~shapely.is_valid(figures)
     figures[crossed] = shapely.make_valid(figures[crossed])
     return figures
+
+
+def _bands(geometries: Sequence[Sequence[float]]) -> NDArray[Any]:
+    """What lies within its reach of each line."""
+    import shapely
+
+    pieces = [np.array(one[:-1], dtype=np.float64).reshape(-1, 2, 2) for one in geometries]
+    of = np.repeat(np.arange(len(pieces)), [len(one) for one in pieces])
+    lines = shapely.multilinestrings(shapely.linestrings(np.concatenate(pieces)), indices=of)
+    bands: NDArray[Any] = shapely.buffer(lines, np.array([one[-1] for one in geometries]))
+    return bands
 
 
 def corners(shape: str, geometry: Sequence[float]) -> Floats:

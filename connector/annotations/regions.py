@@ -1,4 +1,4 @@
-"""Regions that a rater drew on an image: boxes, ellipses, polygons, key points, masks; in a video, boxes by frame.
+"""Regions that a rater drew on an image: boxes, ellipses, polygons, key points, lines, masks; in a video, by frame.
 
 A value is a sorted tuple of distinct regions (shape, geometry, labels, frame), coordinates in pixels where the image's
 size is known, else in percent of its sides; `agreement.shapes` says what a geometry holds. The frame is that of a
@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -32,12 +32,15 @@ NOTES = {
     "repeated": "regions drawn twice by one rater, counted once",
     "turned": "regions drawn on an image that its rater had turned, taken as they stand",
     "size_unknown": "turned boxes and ellipses on images of unknown size, taken as if the images were square",
+    "lines": "lines that enclose nothing, compared as bands of 1% of their image's diagonal to both sides",
+    "opaque": "masks stored as pictures that know no transparency: all is marked, as the tool shows it",
+    "scaled": "masks stored in another size than their image's, stretched to it",
     "frames_sampled": "tracks in long videos, compared at evenly spaced frames",
 }
 """What is counted while regions are read, by code."""
 
 NEAR = 0.01
-"""Distance of two key points that are half alike, as a share of the image's diagonal."""
+"""As a share of the image's diagonal: distance of two key points that are half alike, and half the breadth of lines."""
 FAR = 1.0
 """How many sides of its image a region can lie beyond it: more is no slip of the hand."""
 SLACK = 1e-6
@@ -107,6 +110,8 @@ def _region_text(shape: str, geometry: Sequence[float], labels: Sequence[str], f
             text = f"ellipse {numbers[2]} x {numbers[3]} around {numbers[0]}, {numbers[1]}"
         case "polygon":
             text = f"polygon of {len(geometry) // 2} corners at {numbers[0]}, {numbers[1]}"
+        case "line":
+            text = f"line from {numbers[0]}, {numbers[1]}"
         case "brush":
             text = f"mask of {sum(geometry[3::2]):.0f} pixels"
         case _:
@@ -222,11 +227,33 @@ def keypoint(x: Any, y: Any, image: Image, notes: Counter[str]) -> tuple[str, Ge
         return None
     notes["clipped"] += _is_cut(across, down, across, down, image)
     place = min(max(across, 0.0), image.width), min(max(down, 0.0), image.height)
-    return "keypoint", (*place, NEAR * math.hypot(image.width, image.height))
+    return "keypoint", (*place, _near(image))
 
 
-KeyFrames = Sequence[tuple[int, bool, Sequence[float]]]
-"""Of a track: (frame, whether the track goes on after it, (x, y, width, height, rotation)), in order."""
+def line(pieces: Sequence[Sequence[float]], image: Image, notes: Counter[str]) -> tuple[str, Geometry] | None:
+    """A line that encloses nothing and may branch: its straight pieces (x1, y1, x2, y2) in percent of its image."""
+    sides = (image.width / 100, image.height / 100) * 2
+    drawn = [tuple(part * side for part, side in zip(one, sides, strict=True)) for one in pieces]
+    across, down = ([part for one in drawn for part in one[axis::2]] for axis in (0, 1))
+    edges = min(across), min(down), max(across), max(down)
+    cut = _is_cut(*edges, image)
+    if cut:
+        drawn = [kept for one in drawn if (kept := _cut_piece(one, image)) is not None]
+    if not drawn or _is_far(*edges, image):
+        notes["outside"] += 1
+        return None
+    notes["clipped"] += cut
+    # the same pieces whichever end of them was drawn first
+    ends = {(min(one[:2], one[2:]), max(one[:2], one[2:])) for one in drawn if one[:2] != one[2:]}
+    if not ends:
+        notes["flat"] += 1
+        return None
+    notes["lines"] += 1
+    return "line", (*(part for one in sorted(ends) for end in one for part in end), _near(image))
+
+
+KeyFrames = Sequence[tuple[int, bool, Any]]
+"""Of a track: (frame, whether the track goes on after it, where it is then), in order."""
 
 
 def stretches(keys: KeyFrames, last: int) -> Iterator[tuple[int, int]]:
@@ -255,17 +282,26 @@ def compared_frames(marked: Iterable[tuple[int, int]]) -> tuple[list[int], bool]
     return found, step > 1
 
 
-def track(keys: KeyFrames, last: int, compared: Sequence[int]) -> Iterator[tuple[int, Sequence[float]]]:
-    """The boxes of a track in the frames that are compared: between two key frames it changes evenly."""
+def evenly(one: Sequence[float], other: Sequence[float], part: float) -> Sequence[float]:
+    """Numbers on the way from one to the other."""
+    return [a + (b - a) * part for a, b in zip(one, other, strict=True)]
+
+
+def track(
+    keys: KeyFrames, last: int, compared: Sequence[int], between: Callable[[Any, Any, float], Any] = evenly
+) -> Iterator[tuple[int, Any]]:
+    """Where a track is in the frames that are compared: from one key frame to the next it changes evenly.
+
+    between : (where it was, where it will be, share of the way) -> where it is.
+    """
     for place, (first, until) in enumerate(stretches(keys, last)):
-        frame, _, box = keys[place]
+        frame, _, here = keys[place]
         for now in compared[bisect_left(compared, first) : bisect_right(compared, until)]:
             if now == frame or place + 1 == len(keys):
-                yield now, box
+                yield now, here
             else:
-                following, _, other = keys[place + 1]
-                part = (now - frame) / (following - frame)
-                yield now, [a + (b - a) * part for a, b in zip(box, other, strict=True)]
+                following, _, there = keys[place + 1]
+                yield now, between(here, there, (now - frame) / (following - frame))
 
 
 def mask(runs: Sequence[int], width: int, height: int, notes: Counter[str]) -> tuple[str, Geometry] | None:
@@ -277,6 +313,10 @@ def mask(runs: Sequence[int], width: int, height: int, notes: Counter[str]) -> t
         notes["flat"] += 1
         return None
     return "brush", (width, height, *runs)
+
+
+def _near(image: Image) -> float:
+    return NEAR * math.hypot(image.width, image.height)
 
 
 def _straight(x: float, y: float, across: float, down: float, turn: float) -> Box:
@@ -345,6 +385,22 @@ def _clipped(points: list[tuple[float, ...]], image: Image) -> list[tuple[float,
                 found.append(now)
         points = found
     return points
+
+
+def _cut_piece(piece: tuple[float, ...], image: Image) -> tuple[float, ...] | None:
+    """A straight piece as far as it lies in its image (Liang and Barsky 1984), None where it does not."""
+    x, y, x2, y2 = piece
+    enters, leaves = 0.0, 1.0
+    for start, step, side in ((x, x2 - x, image.width), (y, y2 - y, image.height)):
+        if step == 0:
+            if not 0 <= start <= side:
+                return None
+            continue
+        first, last = sorted((-start / step, (side - start) / step))
+        enters, leaves = max(enters, first), min(leaves, last)
+    if enters > leaves:
+        return None
+    return x + (x2 - x) * enters, y + (y2 - y) * enters, x + (x2 - x) * leaves, y + (y2 - y) * leaves
 
 
 def _is_cut(left: float, top: float, right: float, bottom: float, image: Image) -> bool:

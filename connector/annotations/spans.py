@@ -30,7 +30,8 @@ NOTES = {
     "invalid": "spans without usable edges, left out",
     "empty": "spans without extent or of blanks alone, left out",
     "repeated": "spans made twice by one rater, counted once",
-    "instants": "marks of a single moment, which cover nothing, left out",
+    "instants": "marks of a single moment where no sample of a series is known for it: they cover nothing, left out",
+    "samples": "marks of a single moment of a series, compared as the time that is nearest to its sample",
     "paths": "spans with paths into their page and no offsets: equal or different as the paths are, never overlapping",
     "length_unknown": "answers to documents of unknown length, for which the largest end seen was taken",
 }

@@ -28,11 +28,11 @@ MOST = 3.0
 
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("kinds", nargs="*", choices=[[], *TASKS], default=list(TASKS))
+    arguments.add_argument("kinds", nargs="*", choices=[*TASKS, []], default=[])
     arguments.add_argument("--tasks", type=int, default=10_000)
     arguments.add_argument("--rounds", type=int, default=3)
     given = arguments.parse_args()
-    for kind in given.kinds:
+    for kind in given.kinds or TASKS:
         with tempfile.TemporaryDirectory() as folder:
             path = write_export(Path(folder) / f"{kind}.json", given.tasks, TASKS[kind])
             measure(kind, path, given.rounds)

@@ -41,6 +41,7 @@ def shapes() -> st.SearchStrategy[Region]:
         st.tuples(st.just("polygon"), triangle),
         st.tuples(st.just("keypoint"), st.tuples(number, number, st.just(1.0))),
         st.tuples(st.just("brush"), runs),
+        st.tuples(st.just("line"), st.tuples(number, number, number, number, st.just(1.0))),
     )
     labels = st.sampled_from([(), ("A",), ("B",)])
     return st.tuples(geometries, labels).map(lambda one: (*one[0], one[1], 0))

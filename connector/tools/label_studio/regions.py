@@ -1,7 +1,8 @@
 """Label Studio's results that draw a region of an image or a video -> regions.
 
-Coordinates are in percent of the image. A brush is the alpha channel of an image, packed by runs; a box in a video is a
-list of key frames between which it moves evenly.
+Coordinates are in percent of the image. A mask is the alpha channel of an image, packed by runs (brushes) or as a
+picture (`pictures`); a vector is a list of points (`vectors`); what is tracked in a video is a list of key frames
+between which it moves evenly.
 """
 
 from __future__ import annotations
@@ -11,19 +12,27 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from connector.annotations import regions
 from connector.annotations.model import Unit, Value
 from connector.annotations.regions import Geometry, Image
 from connector.annotations.spans import Labels, whole
+from connector.tools.label_studio import pictures
+from connector.tools.label_studio.vectors import Vector
 
-LABELLED = ("rectanglelabels", "ellipselabels", "polygonlabels", "keypointlabels", "brushlabels")
-REGION_TYPES = frozenset({*LABELLED, *(name.removesuffix("labels") for name in LABELLED), "videorectangle"})
+LABELLED = (
+    *("rectanglelabels", "ellipselabels", "polygonlabels", "keypointlabels", "brushlabels"),
+    *("bitmasklabels", "vectorlabels", "videovectorlabels"),
+)
+REGION_TYPES = frozenset(
+    {*LABELLED, *(name.removesuffix("labels") for name in LABELLED), "videorectangle", "magicwand", "ocrlabels"}
+)
 """Result types that draw regions; `labels` does so on an image, where a control of its own has the shapes."""
 
 Result = Mapping[str, Any]
 
-_SHAPE = frozenset({"x", "points", "rle", "sequence"})
+_SHAPE = frozenset({"x", "points", "rle", "sequence", "imageDataURL", "vertices"})
 _BOXES = frozenset({"rectanglelabels", "rectangle"})
 _NUMBERS = frozenset({int, float})
 MOST_PIXELS = 2**28
@@ -71,8 +80,8 @@ class RegionReader:
     def _regions(
         self, one: Result, value: Mapping[str, Any], kind: str, labels: tuple[str, ...]
     ) -> Sequence[tuple[Any, ...]]:
-        """The regions of one result: of a track its box in every frame that is compared, else one or none."""
-        place = whole(one.get("item_index")) or 0
+        """The regions of one result: of a track what it is in every frame that is compared, else one or none."""
+        place = _place(one)
         image = self._images.get(place) or self._image(place)
         if "sequence" in value:
             found = [(*shape, labels, frame) for frame, shape in self._track(value, image)]
@@ -88,6 +97,10 @@ class RegionReader:
         get = value.get
         if "rle" in value:
             return self._mask(value, one, image)
+        if "imageDataURL" in value:
+            return self._picture(value, one, image)
+        if "vertices" in value:
+            return self._vector(Vector.of(value), image, self.notes)
         if "points" in value:
             return regions.polygon(get("points"), image, self.notes)
         turn = get("rotation") or 0
@@ -98,13 +111,42 @@ class RegionReader:
         return regions.keypoint(get("x"), get("y"), image, self.notes)
 
     def _mask(self, value: Mapping[str, Any], one: Result, image: Image) -> tuple[str, Geometry] | None:
-        own = whole(one.get("original_width")), whole(one.get("original_height"))
-        width, height = own if None not in own else (int(image.width), int(image.height))
-        runs = mask_runs(value["rle"], width, height) if width and height else None
-        if runs is None or not width or not height:
+        width, height = _size(one) or (int(image.width), int(image.height))
+        runs = mask_runs(value["rle"], width, height)
+        if runs is None:
             self.notes["invalid"] += 1
             return None
         return regions.mask(runs, width, height, self.notes)
+
+    def _picture(self, value: Mapping[str, Any], one: Result, image: Image) -> tuple[str, Geometry] | None:
+        found = pictures.marked(value["imageDataURL"])
+        width, height = _size(one) or (int(image.width), int(image.height))
+        if found is None or width * height > pictures.MOST_PIXELS:
+            self.notes["invalid"] += 1
+            return None
+        inside, transparent = found
+        high, wide = inside.shape
+        if (high, wide) != (height, width):
+            inside = inside[np.ix_(np.arange(height) * high // height, np.arange(width) * wide // width)]
+            self.notes["scaled"] += 1
+        self.notes["opaque"] += not transparent
+        return regions.mask(_run_lengths(inside.ravel()), width, height, self.notes)
+
+    def _vector(self, given: Vector | None, image: Image, notes: Counter[str]) -> tuple[str, Geometry] | None:
+        """A polygon where the vector encloses something, else a line; a key point where it is one point alone."""
+        if given is None:
+            notes["invalid"] += 1
+            return None
+        outline = given.outline()
+        if outline is not None:
+            return regions.polygon(outline, image, notes)
+        if len(given.vertices) == 1:
+            return regions.keypoint(*given.vertices[0].at, image, notes)
+        pieces = given.pieces()
+        if not pieces:
+            notes["invalid"] += 1
+            return None
+        return regions.line(pieces, image, notes)
 
     def _track(self, value: Mapping[str, Any], image: Image) -> Iterator[tuple[int, tuple[str, Geometry]]]:
         keys = _key_frames(value.get("sequence"))
@@ -117,8 +159,9 @@ class RegionReader:
         compared, sampled = self._frames
         self.notes["frames_sampled"] += sampled
         once: Counter[str] = Counter()
-        for frame, box in regions.track(keys, _last_frame(value, keys), compared):
-            shape = regions.rectangle(box, image, once)
+        for frame, here in regions.track(keys, _last_frame(value, keys), compared, _between):
+            vector = isinstance(here, Vector)
+            shape = self._vector(here, image, once) if vector else regions.rectangle(here, image, once)
             if shape is not None:
                 yield frame, shape
         # a track is one region, in however many of its frames there is something to say
@@ -132,13 +175,30 @@ class RegionReader:
     def _image(self, place: int) -> Image:
         """The image's size as any of its regions tells, since percents of it are what all raters drew."""
         sizes = (
-            (whole(one.get("original_width")), whole(one.get("original_height")))
+            size
+            for tells in (_size, _picture_size)
             for one in self._all()
-            if (whole(one.get("item_index")) or 0) == place
+            if _place(one) == place and (size := tells(one))
         )
-        known = next(((float(width), float(height)) for width, height in sizes if width and height), None)
-        image = self._images[place] = Image(*known, known=True) if known else Image()
+        known = next(sizes, None)
+        image = self._images[place] = Image(float(known[0]), float(known[1]), known=True) if known else Image()
         return image
+
+
+def _place(one: Result) -> int:
+    """Which of several images, or pages, of a task a region lies on."""
+    place = whole(one.get("item_index"))
+    return (whole(one["value"].get("pageIndex")) if place is None else place) or 0
+
+
+def _size(one: Result) -> tuple[int, int] | None:
+    """Width and height of its image as a result tells."""
+    width, height = whole(one.get("original_width")), whole(one.get("original_height"))
+    return (width, height) if width and height and width > 0 < height else None
+
+
+def _picture_size(one: Result) -> tuple[int, int] | None:
+    return pictures.size_of(one["value"].get("imageDataURL"))
 
 
 def mask_runs(packed: Any, width: int, height: int) -> list[int] | None:
@@ -159,7 +219,11 @@ def mask_runs(packed: Any, width: int, height: int) -> list[int] | None:
         values = _unpacked(bits, 53, n_values, size, lengths)
     except (TypeError, ValueError):
         return None
-    inside = values[3::4] > 0
+    return _run_lengths(values[3::4] > 0)
+
+
+def _run_lengths(inside: NDArray[np.bool_]) -> list[int]:
+    """The lengths of runs, the first of them outside."""
     edges = np.flatnonzero(np.diff(inside, prepend=False))
     found: list[int] = np.diff(edges, prepend=0, append=len(inside)).tolist()
     return found
@@ -189,17 +253,28 @@ def _cut_short() -> bool:
     raise ValueError("a mask ends before its last pixel")
 
 
-def _key_frames(sequence: Any) -> list[tuple[int, bool, Sequence[float]]]:
+def _key_frames(sequence: Any) -> list[tuple[int, bool, Any]]:
     """The usable key frames of a track, in order."""
     found = {}
     for key in sequence if isinstance(sequence, list) else ():
         if not isinstance(key, dict):
             continue
         frame = whole(key.get("frame"))
-        box = regions.numbers(*(key.get(part) for part in ("x", "y", "width", "height")), key.get("rotation") or 0)
-        if frame is not None and frame > 0 and box is not None:
-            found[frame] = bool(key.get("enabled", True)), box
+        here = Vector.of(key) if "vertices" in key else _box(key)
+        if frame is not None and frame > 0 and here is not None:
+            found[frame] = bool(key.get("enabled", True)), here
     return [(frame, *found[frame]) for frame in sorted(found)]
+
+
+def _box(key: Mapping[str, Any]) -> list[float] | None:
+    return regions.numbers(*(key.get(part) for part in ("x", "y", "width", "height")), key.get("rotation") or 0)
+
+
+def _between(one: Any, other: Any, part: float) -> Any:
+    """Where a track is between two of its key frames."""
+    if isinstance(one, Vector) or isinstance(other, Vector):
+        return one.towards(other, part) if isinstance(one, Vector) and isinstance(other, Vector) else one
+    return regions.evenly(one, other, part)
 
 
 def _stretches(value: Mapping[str, Any]) -> Iterator[tuple[int, int]]:

@@ -7,7 +7,9 @@ page with or without offsets into all of its visible text, by seconds, by the co
 from __future__ import annotations
 
 import html
+import math
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,9 +24,17 @@ SPAN_TYPES = frozenset({"labels", "hypertextlabels", "paragraphlabels", "timeser
 """Result types that mark stretches; `labels` does so of a text or a time line, and holds shapes of an image as well."""
 TIME_LINES = frozenset({"audio", "audioplus", "video", "timeseries"})
 """Object tags whose marks have no text under them."""
+POSITIONS = {
+    **dict.fromkeys(("text", "hypertext", "paragraphs"), "character"),
+    **dict.fromkeys(("audio", "audioplus"), "second"),
+    **dict.fromkeys(("video", "timelinelabels"), "frame"),
+}
+"""Object tags, and a control's that says it alone -> what a place is called that its marks cover."""
 
 Result = Mapping[str, Any]
 Reading = Callable[[Sequence[Result], Counter[str]], Value]
+About = Callable[[float], tuple[float, float]]
+"""A moment of a series -> the time that is nearest to its sample."""
 
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*://|/)\S+")
 _UNSEEN = re.compile(r"<(script|style)", re.IGNORECASE)
@@ -156,20 +166,38 @@ class SpanReader:
         edges = [_moment(one["value"].get(edge)) for one in results for edge in ("start", "end")]
         moments = [one for one in edges if one is not None]
         if self._source.type == "timeseries" or any(one.get("type") == "timeserieslabels" for one in results):
-            series = _series(shown, self._source.attributes.get("timecolumn"))
-            first = min([*series, *moments], default=0.0) if not series else min(series)
-            length = max(series) - first if series else None
-        else:
-            first, length = 0.0, _largest(one.get("original_length") for one in results)
-        return partial(self._in_time, first, length, max(moments, default=first) - first)
+            return self._series_reading(shown, moments)
+        length = _largest(one.get("original_length") for one in results)
+        return partial(self._in_time, 0.0, length, max(moments, default=0.0), None)
+
+    def _series_reading(self, shown: Any, moments: Sequence[float]) -> Reading:
+        column = self._source.attributes.get("timecolumn")
+        # the tool numbers the samples of a series that names no column of times
+        numbered = bool(self._source.type) and not column
+        samples = _samples(shown, column) if column else _numbers_of(shown) if numbered else ()
+        ends = [one for one in (_moment(samples[0]), _moment(samples[-1])) if one is not None] if samples else []
+        about: About | None = partial(_about, samples) if samples else _about_number if numbered else None
+        moments = [0.0, *moments] if numbered else moments
+        first = min(ends or moments, default=0.0)
+        length = max(ends) - first if ends else None
+        return partial(self._in_time, first, length, max(moments, default=first) - first, about)
 
     def _in_time(
-        self, first: float, length: float | None, seen: float, results: Sequence[Result], notes: Counter[str]
+        self,
+        first: float,
+        length: float | None,
+        seen: float,
+        about: About | None,
+        results: Sequence[Result],
+        notes: Counter[str],
     ) -> Value:
         raws = []
         for one in results:
-            edges = [_moment(one["value"].get(edge)) for edge in ("start", "end")]
-            start, end = (None if edge is None else edge - first for edge in edges)
+            start, end = (_moment(one["value"].get(edge)) for edge in ("start", "end"))
+            if start is not None and start == end and about is not None:
+                start, end = about(start)
+                notes["samples"] += start < end
+            start, end = (None if edge is None else edge - first for edge in (start, end))
             raws.append(Raw(start, end, self._labels_of(one)))
         return time_spans(raws, length, notes, seen)
 
@@ -297,23 +325,48 @@ def _moment(raw: Any) -> float | None:
     if isinstance(raw, bool) or not isinstance(raw, int | float | str):
         return None
     try:
-        return float(raw)
+        found = float(raw)
+        return found if math.isfinite(found) else None
     except (ValueError, OverflowError):
-        found = date(raw)
-        return None if isinstance(found, Missing) else found
+        dated = date(raw)
+        return None if isinstance(dated, Missing) else dated
 
 
 def _largest(numbers: Iterable[Any]) -> float | None:
     return max((float(one) for one in numbers if isinstance(one, int | float) and one > 0), default=None)
 
 
-def _series(shown: Any, column: str | None) -> list[float]:
-    """The first and the last moment of a time series; empty where the task's data do not hold it."""
-    if isinstance(shown, list) and shown and isinstance(shown[0], dict):
-        ends = [one.get(column) if isinstance(one, dict) else None for one in (shown[0], shown[-1])]
-    elif isinstance(shown, dict) and isinstance(shown.get(column), list) and shown[column]:
-        ends = [shown[column][0], shown[column][-1]]
-    else:
-        return []
-    moments = [_moment(one) for one in ends]
-    return [one for one in moments if one is not None]
+def _samples(shown: Any, column: str) -> Sequence[Any]:
+    """The times of a series as the task's data hold them; none where they do not."""
+    if isinstance(shown, dict):
+        times = shown.get(column)
+        return times if isinstance(times, list) else ()
+    if isinstance(shown, list):
+        return [one.get(column) if isinstance(one, dict) else None for one in shown]
+    return ()
+
+
+def _numbers_of(shown: Any) -> Sequence[int]:
+    """The numbers of a series' samples where it names no times; none where the task's data do not hold it."""
+    columns = shown.values() if isinstance(shown, dict) else [shown]
+    return range(max((len(one) for one in columns if isinstance(one, list)), default=0))
+
+
+def _about(samples: Sequence[Any], at: float) -> tuple[float, float]:
+    """What lies nearer to the sample of a moment than to others; the moment itself where there is no such sample."""
+
+    def time(place: int) -> float:
+        found = _moment(samples[place])
+        return math.nan if found is None else found
+
+    place = bisect_left(range(len(samples)), at, key=time)
+    near = min((one for one in (place - 1, place) if 0 <= one < len(samples)), key=lambda one: abs(time(one) - at))
+    start = (time(max(near - 1, 0)) + time(near)) / 2
+    end = (time(near) + time(min(near + 1, len(samples) - 1))) / 2
+    inside = time(0) <= at <= time(len(samples) - 1)
+    return (start, end) if inside and start < end else (at, at)
+
+
+def _about_number(at: float) -> tuple[float, float]:
+    """The same of samples that are numbered from 0 on."""
+    return max(at - 0.5, 0.0), at + 0.5

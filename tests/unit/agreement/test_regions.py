@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from connector.agreement.ratings import Ratings
+from connector.agreement.alpha import alpha_statistic, prepare
+from connector.agreement.ratings import Level, Ratings
 from connector.agreement.regions import IOU_50, IOU_50_95
 from connector.agreement.report import QuestionRatings, QuestionReport, assess
-from connector.agreement.shapes import Shapes
+from connector.agreement.shapes import Edges, Shapes
 from connector.annotations.kinds import KINDS
 
 
@@ -95,12 +96,138 @@ def test_a_polygon_that_crosses_itself_has_the_area_of_its_parts() -> None:
     assert apart([bow], [bow, C]) == pytest.approx(1 / 3)
 
 
-def test_masks_overlap_by_pixel_and_only_masks_of_one_size() -> None:
+def test_masks_overlap_by_pixel_where_their_grids_are_equal() -> None:
     one = ("brush", (4, 4, 0, 8, 8), ("Car",), 0)
     assert apart([one], [("brush", (4, 4, 2, 6, 8), ("Car",), 0)], IOU_50_95) == pytest.approx(0.4)
     assert apart([one], [("brush", (4, 4, 1, 3, 1, 3, 8), ("Car",), 0)]) == pytest.approx(0)
     assert apart([one], [("brush", (8, 2, 0, 8, 8), ("Car",), 0)]) == 1
-    assert apart([one], [("polygon", (0.0, 0.0, 4.0, 0.0, 4.0, 2.0, 0.0, 2.0), ("Car",), 0)]) == 1
+
+
+@pytest.mark.parametrize(
+    ("shape", "alike"),
+    [
+        # of the mask's 32 pixels all, six of eight columns, and the upper six of eight rows
+        (("polygon", (0.0, 0.0, 8.0, 0.0, 8.0, 4.0, 0.0, 4.0)), 1.0),
+        (("rectangle", (0.0, 0.0, 6.0, 4.0, 0.0)), 24 / 32),
+        (("rectangle", (0.0, 0.0, 8.0, 6.0, 0.0)), 32 / 48),
+        # a box turned about its corner onto the same place
+        (("rectangle", (8.0, 0.0, 4.0, 8.0, 90.0)), 1.0),
+        # a disc about the middle of the eight by eight: 16 of its 32 pixels are in the upper half
+        (("ellipse", (4.0, 4.0, 3.2, 3.2, 0.0)), 16 / 48),
+        (("rectangle", (0.0, 4.0, 8.0, 4.0, 0.0)), 0.0),
+    ],
+)
+def test_a_mask_and_an_outline_of_one_place_are_the_same(shape: Any, alike: float) -> None:
+    mask = ("brush", (8, 8, 0, 32, 32), ("Car",), 0)
+    outline = (*shape, ("Car",), 0)
+    reached = sum(alike >= 0.5 + 0.05 * step - 1e-9 for step in range(10))
+    assert apart([mask], [outline], IOU_50_95) == pytest.approx(1 - reached / 10)
+    assert apart([outline], [mask], IOU_50_95) == pytest.approx(1 - reached / 10)
+    assert apart([mask], [(*shape, ("Tree",), 0)]) == 1
+    assert apart([mask], [(*shape, ("Car",), 1)]) == 1
+    found = report([(mask,), (outline,)], [(C,), (C,)])
+    assert value(found, "mean_iou") == pytest.approx((alike + 1) / 2 if alike >= 0.5 else 1)
+
+
+def test_masks_and_outlines_among_many_match_as_pixel_by_pixel() -> None:
+    random_ = random.Random(3)
+    side, answers = 40, []
+    for _ in range(30):
+        regions: list[Any] = []
+        for _ in range(random_.randint(1, 5)):
+            x, y, w, h = (
+                random_.randint(0, 24),
+                random_.randint(0, 24),
+                random_.randint(4, 14),
+                random_.randint(4, 14),
+            )
+            if random_.random() < 0.5:
+                regions.append(("rectangle", (x + 0.3, y + 0.4, float(w), float(h), 0.0), ("Car",), 0))
+            else:
+                # the box as a mask, row by row
+                runs = [y * side + x, *([w, side - w] * h)]
+                runs[-1] += side * side - sum(runs)
+                regions.append(("brush", (side, side, *runs), ("Car",), 0))
+        answers.append(tuple(sorted(set(regions))))
+
+    def painted(region: Any) -> Any:
+        rows, columns = np.mgrid[0:side, 0:side] + 0.5
+        if region[0] == "rectangle":
+            x, y, w, h, _ = region[1]
+            return (x <= columns) & (columns < x + w) & (y <= rows) & (rows < y + h)
+        lengths = region[1][2:]
+        return np.repeat(np.arange(len(lengths)) % 2 == 1, lengths).reshape(side, side)
+
+    def alike(one: Any, other: Any) -> float:
+        if one[0] == other[0] == "rectangle":
+            (x, y, w, h, _), (x2, y2, w2, h2, _) = one[1], other[1]
+            across, down = min(x + w, x2 + w2) - max(x, x2), min(y + h, y2 + h2) - max(y, y2)
+            common = max(across, 0) * max(down, 0)
+            return float(common / (w * h + w2 * h2 - common))
+        a, b = painted(one), painted(other)
+        return float((a & b).sum() / (a | b).sum())
+
+    shapes = Shapes.of_answers(answers)
+    a, b = np.triu_indices(len(answers), 1)
+    edges = Edges.joined(shapes.edges(shapes.whole, a, b))
+    region = shapes.whole.region
+    found = {
+        (i, j): near
+        for i, j, near in zip(region[edges.mine].tolist(), region[edges.theirs].tolist(), edges.alike, strict=True)
+    }
+    expected = {
+        (i, j): near
+        for i, one in enumerate(shapes.regions)
+        for j, other in enumerate(shapes.regions)
+        if shapes.of[i] < shapes.of[j] and (near := alike(one, other)) >= 0.5 - 1e-9
+    }
+    assert any(shapes.regions[i][0] != shapes.regions[j][0] for i, j in expected)
+    assert found == pytest.approx(expected)
+
+
+def test_lines_match_as_bands_of_their_reach_to_both_sides() -> None:
+    def line(*ends: float, reach: float = 3) -> Any:
+        return "line", (*map(float, ends), float(reach)), ("Road",), 0
+
+    # long straight lines d apart share (2 r - d) / (2 r + d): half of it at two thirds of their reach
+    far = 100_000
+    assert apart([line(0, 0, far, 0)], [line(0, 1.99, far, 1.99)]) == 0
+    assert apart([line(0, 0, far, 0)], [line(0, 2.01, far, 2.01)]) == 1
+    assert apart([line(0, 0, far, 0)], [line(0, 1, far, 1)], IOU_50_95) == pytest.approx(1 - 5 / 10)
+    # one drawn in two pieces, and a branch that is a tenth of it
+    assert apart([line(0, 0, 50, 0, 50, 0, 100, 0)], [line(0, 0, 100, 0)], IOU_50_95) == 0
+    assert apart([line(0, 0, far, 0, 0, 0, 0, far / 9)], [line(0, 0, far, 0)], IOU_50_95) == pytest.approx(1 - 9 / 10)
+    # what has an area is something else
+    assert apart([line(0, 0, 10, 0)], [("rectangle", (0.0, -3.0, 10.0, 6.0, 0.0), ("Road",), 0)]) == 1
+
+
+def test_every_overlap_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    import shapely
+
+    random_ = random.Random(7)
+
+    def blob(x: float, y: float, label: str) -> Any:
+        corners = [(x + random_.uniform(0, 2), y), (x + 10, y + random_.uniform(0, 2)), (x + 10, y + 10), (x, y + 9)]
+        return "polygon", tuple(float(part) for corner in corners for part in corner), (label,), 0
+
+    units = [[[blob(12 * n, 0, random_.choice("AB")) for n in range(4)] for _ in range(3)] for _ in range(6)]
+    pairs: list[tuple[str, str]] = []
+    intersection = shapely.intersection
+
+    def counted(one: Any, other: Any) -> Any:
+        pairs.extend(tuple(sorted(pair)) for pair in zip(shapely.to_wkt(one), shapely.to_wkt(other), strict=True))
+        return intersection(one, other)
+
+    monkeypatch.setattr(shapely, "intersection", counted)
+    cells = [(unit, rater, tuple(answer)) for unit, given in enumerate(units) for rater, answer in enumerate(given)]
+    prepared = prepare(Ratings.from_long(*zip(*cells, strict=True)), Level.NOMINAL, "iou_50")
+    # alpha and the labels one by one compare within labels, the others whatever the label
+    alpha_statistic(prepared, "iou_50")
+    found = IOU_50.companions(prepared)
+    assert [one.category for one in IOU_50.findings(prepared, (), None, 1)] == ["A", "B"]
+    assert IOU_50.confusions(prepared)[0].n > 0
+    assert found["detection_f1"].found.value == 1
+    assert len(pairs) == len(set(pairs)) > 0
 
 
 def test_key_points_match_by_distance() -> None:

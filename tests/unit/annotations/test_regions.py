@@ -154,6 +154,56 @@ def test_a_key_point_outside_is_moved_to_the_edge_and_a_far_one_left_out() -> No
     assert notes == {"clipped": 1, "outside": 1}
 
 
+def lines(*pieces: Any) -> tuple[Any, dict[str, int]]:
+    notes: Counter[str] = Counter()
+    found = regions.line(pieces, IMAGE, notes)
+    assert set(notes) <= set(NOTES)
+    return found and found[1][:-1], dict(+notes)
+
+
+def test_a_line_is_in_pixels_with_a_reach_of_a_hundredth_of_the_diagonal() -> None:
+    notes: Counter[str] = Counter()
+    found = regions.line([(0, 10, 50, 20), (50, 20, 50, 90)], IMAGE, notes)
+    assert found == ("line", (0.0, 10.0, 100.0, 20.0, 100.0, 20.0, 100.0, 90.0, 0.01 * math.hypot(200, 100)))
+
+
+def test_a_line_is_the_same_whichever_end_was_drawn_first() -> None:
+    assert lines((50, 90, 50, 20), (50, 20, 0, 10)) == lines((0, 10, 50, 20), (50, 20, 50, 90))
+    assert lines((0, 10, 50, 20), (0, 10, 50, 20))[0] == (0.0, 10.0, 100.0, 20.0)
+
+
+@pytest.mark.parametrize(
+    ("piece", "kept"),
+    [
+        ((-50, 50, 50, 50), (0, 50, 100, 50)),
+        ((50, -50, 50, 150), (100, 0, 100, 100)),
+        ((-10, 40, 10, 60), (0, 50, 20, 60)),
+        ((90, 90, 110, 110), (180, 90, 200, 100)),
+        # along the edge it is inside
+        ((0, 0, 100, 0), (0, 0, 200, 0)),
+        ((100, 0, 100, 120), (200, 0, 200, 100)),
+    ],
+)
+def test_a_line_beyond_the_edge_is_cut_there(piece: Any, kept: Any) -> None:
+    found, notes = lines(piece)
+    assert found == pytest.approx(kept)
+    inside = all(0 <= part <= 100 for part in piece)
+    assert notes == {"lines": 1} | ({} if inside else {"clipped": 1})
+    # what is beside the image goes, the rest stays
+    assert lines(piece, (-20, 10, -10, 20)) == (found, {"lines": 1, "clipped": 1})
+
+
+@pytest.mark.parametrize(
+    "piece", [(-20, 10, -10, 20), (110, 50, 120, 50), (20, 101, 60, 130), (-10, 90, 10, 115), (50, 50, 250, 50)]
+)
+def test_a_line_beside_its_image_is_left_out(piece: Any) -> None:
+    assert lines(piece) == (None, {"outside": 1})
+
+
+def test_a_line_without_length_is_left_out() -> None:
+    assert lines((50, 50, 50, 50)) == (None, {"flat": 1})
+
+
 def test_a_mask_needs_all_its_pixels_and_one_inside() -> None:
     notes: Counter[str] = Counter()
     assert regions.mask([2, 3, 1], 3, 2, notes) == ("brush", (3, 2, 2, 3, 1))
@@ -199,6 +249,7 @@ def test_labels_are_renamed_and_regions_that_become_equal_are_one() -> None:
         (("ellipse", (10.0, 20.0, 3.0, 4.0, 0.0), (), 7), "ellipse 3 x 4 around 10, 20 (frame 7)"),
         (("polygon", (1.0, 2.0, 3.0, 4.0, 5.0, 0.0), ("A",), 0), "A: polygon of 3 corners at 1, 2"),
         (("keypoint", (1.5, 2.0, 3.0), ("A",), 0), "A: key point at 1.5, 2"),
+        (("line", (1.5, 2.0, 3.0, 4.0, 1.0), ("A",), 0), "A: line from 1.5, 2"),
         (("brush", (3, 2, 2, 3, 1), ("A",), 0), "A: mask of 3 pixels"),
     ],
 )

@@ -190,8 +190,8 @@ def test_the_size_of_an_image_is_what_any_of_its_regions_tells() -> None:
 def test_what_answers_about_a_region_is_no_region() -> None:
     per_region = draw("choices", ["yes"], "sure", x=10, y=10, width=20, height=20, rotation=0)
     table = table_of([task(1, annotation(1, 2, [box("Car"), per_region]))])
-    assert list(table.questions) == ["q"]
-    assert [one.question for one in table.not_measured] == ["sure"]
+    assert len(values(table.questions["q"])["1", "2"]) == 1
+    assert values(table.questions["sure"]) == {("1#1", "2"): "yes"}
 
 
 # Masks

@@ -265,9 +265,87 @@ def test_a_series_elsewhere_begins_with_the_first_mark_of_any_rater() -> None:
     assert list(values(dated).values()) == [(10.0, ((0.0, 10.0, ("PER",)),))]
 
 
-def test_a_moment_of_a_series_is_counted_and_left_out() -> None:
-    found = read(SERIES, {"series": {"t": [0, 9]}}, [mark("timeserieslabels", ["PER"], start=4, end=4, instant=True)])
-    assert (list(values(found).values()), found.mended) == ([(9.0, ())], {"instants": 1})
+NUMBERED = SERIES.replace(' timeColumn="t"', "")
+
+
+def moment(at: Any, label: str = "PER") -> dict[str, Any]:
+    return mark("timeserieslabels", [label], start=at, end=at, instant=True)
+
+
+@pytest.mark.parametrize(
+    ("at", "stretch"),
+    [(100, (0.0, 0.5)), (101, (0.5, 2.0)), (103, (2.0, 6.0)), (109, (6.0, 9.0)), (105, (2.0, 6.0)), (107, (6.0, 9.0))],
+)
+@pytest.mark.parametrize(
+    "series",
+    [{"t": [100, 101, 103, 109], "v": [1, 2, 3, 4]}, [{"t": at, "v": 1} for at in (100, 101, 103, 109)]],
+    ids=["columns", "rows"],
+)
+def test_a_moment_of_a_series_is_the_time_nearest_to_its_sample(series: Any, at: int, stretch: Any) -> None:
+    found = read(SERIES, {"series": series}, [moment(at)])
+    assert (list(values(found).values()), found.mended) == ([(9.0, ((*stretch, ("PER",)),))], {"samples": 1})
+
+
+def test_moments_of_all_samples_cover_a_series_once() -> None:
+    times = [0.0, 0.5, 0.75, 4, 4.5, 100]
+    found = read(SERIES, {"series": {"t": times}}, [moment(at) for at in times])
+    ((length, marks),) = values(found).values()
+    assert [start for start, _, _ in marks] == [0.0, *(end for _, end, _ in marks[:-1])]
+    assert (length, marks[-1][1]) == (100.0, 100.0)
+
+
+def test_moments_agree_where_their_samples_are_the_same() -> None:
+    data = {"series": {"t": list(range(11))}}
+    assert agreement(read(SERIES, data, [moment(4)], [moment(4)])) == 1
+    assert agreement(read(SERIES, data, [moment(4)], [moment(5)])) == 0
+    assert agreement(read(SERIES, data, [moment(4)], [moment(4, "Place")])) == 0
+    # one of ten units of time in all against nothing
+    assert agreement(read(SERIES, data, [moment(4), moment(8)], [moment(4)])) == round(2 / 3, 2)
+
+
+def test_a_moment_told_by_its_date_has_a_sample_too() -> None:
+    dates = [f"2022-12-26 12:33:{second}" for second in (37, 47, 57)]
+    found = read(SERIES, {"series": {"t": dates}}, [moment(dates[1])])
+    assert list(values(found).values()) == [(20.0, ((5.0, 15.0, ("PER",)),))]
+
+
+@pytest.mark.parametrize(
+    ("data", "length", "stretch"),
+    [
+        ({"series": {"v": [5, 6, 7, 8]}}, 3.0, (2.5, 3.0)),
+        ({"series": [{"v": one} for one in (5, 6, 7, 8)]}, 3.0, (2.5, 3.0)),
+        # of a file no more is known than that its samples are numbered
+        ({"series": "s3://bucket/series.csv"}, 3.5, (2.5, 3.5)),
+    ],
+)
+def test_the_samples_of_a_series_without_times_are_numbered(data: Any, length: float, stretch: Any) -> None:
+    found = read(NUMBERED, data, [moment(3)])
+    assert list(values(found).values()) == [(length, ((*stretch, ("PER",)),))]
+    assert found.mended["samples"] == 1
+
+
+@pytest.mark.parametrize(
+    ("config", "data", "at"),
+    [
+        (SERIES, {"series": "s3://bucket/series.csv"}, 4),
+        (SERIES, {"series": {"t": [4]}}, 4),
+        (SERIES, {"series": {"t": [0, 9]}}, 10),
+        (SERIES, {"series": {"t": [0, None, "x", 9]}}, 4),
+        (SERIES, {"series": {"other": [0, 9]}}, 4),
+        (None, {"series": {"t": [0, 9]}}, 4),
+    ],
+)
+def test_a_moment_without_a_sample_is_counted_and_left_out(config: str | None, data: Any, at: float) -> None:
+    found = read(config, data, [moment(at)])
+    assert [marks for _, marks in values(found).values()] == [()]
+    assert found.mended["instants"] == 1
+    assert "samples" not in found.mended
+
+
+def test_a_moment_of_a_sound_is_counted_and_left_out() -> None:
+    one = mark(start=4.5, end=4.5, labels=["PER"]) | {"original_length": 60.0}
+    found = read(SOUND, {"url": "/data/a.wav"}, [one])
+    assert (list(values(found).values()), found.mended) == ([(60.0, ())], {"instants": 1})
 
 
 def test_marks_on_the_line_of_a_video_hold_both_of_their_frames() -> None:
