@@ -1,11 +1,14 @@
-"""Regions of two answers matched one to one: as many as can be, and of all such matchings the one with most overlap."""
+"""Regions of two answers matched one to one: as many as can be, and of all such matchings the one with most overlap;
+and regions of any number of raters brought together, those most alike first."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from connector.agreement.ratings import Ints
+from connector.agreement.ratings import Floats, Ints
 from connector.agreement.shapes import Edges
 
 
@@ -46,3 +49,50 @@ def _assigned(edges: Edges) -> Ints:
     place[row, col] = np.arange(len(row))
     found: Ints = place[linear_sum_assignment(gain, maximize=True)]
     return found[found >= 0]
+
+
+def clusters(i: Ints, j: Ints, order: Sequence[Floats | Ints], region: Ints, rater: Ints, n: int) -> Ints:
+    """(n,) which regions are one: that of the smallest number in each lot.
+
+    The two regions of an edge come into one lot unless a rater would be in it twice, edge by edge.
+
+    i, j : (E,) edges. order : what the edges are sorted by, each (E,), the first before the others; no two edges may be
+        equal in all of it, else who comes first would matter.
+    region, rater : (H,) which regions were marked by whom.
+    """
+    from scipy.sparse import coo_matrix
+    from scipy.sparse.csgraph import connected_components
+
+    if not len(i):
+        return np.arange(n)
+    links = coo_matrix((np.ones(len(i), dtype=np.bool_), (i, j)), shape=(n, n))
+    together = connected_components(links, directed=False)[1]
+    held = together[region] * (int(rater.max(initial=0)) + 1) + rater
+    _, place, times = np.unique(held, return_inverse=True, return_counts=True)
+    # where nobody is twice in all that hangs together, no edge can be refused
+    contested = np.zeros(n, dtype=np.bool_)
+    contested[np.unique(together[region[times[place] > 1]])] = True
+    first = np.full(n, n, dtype=np.int64)
+    np.minimum.at(first, together, np.arange(n))
+    found: Ints = first[together]
+    alone = contested[together]
+    if alone.any():
+        found[alone] = np.flatnonzero(alone)
+        raters: dict[int, set[int]] = {}
+        marked = alone[region]
+        for one, by in zip(region[marked].tolist(), rater[marked].tolist(), strict=True):
+            raters.setdefault(one, set()).add(by)
+        edges = np.flatnonzero(alone[i])
+        _join(found, raters, i[edges], j[edges], np.lexsort([key[edges] for key in reversed(order)]))
+    return found
+
+
+def _join(found: Ints, raters: dict[int, set[int]], i: Ints, j: Ints, order: Ints) -> None:
+    lots = {one: [one] for one in raters}
+    for a, b in zip(i[order].tolist(), j[order].tolist(), strict=True):
+        one, other = sorted((int(found[a]), int(found[b])))
+        if one != other and raters[one].isdisjoint(raters[other]):
+            raters[one] |= raters.pop(other)
+            moved = lots.pop(other)
+            found[moved] = one
+            lots[one] += moved

@@ -5,11 +5,21 @@ from __future__ import annotations
 import json
 import math
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from connector.annotations.model import Annotation, Missing, PerItem, Unit, Value
+from connector.annotations.model import (
+    Annotation,
+    Answer,
+    BetweenRegions,
+    Missing,
+    PerItem,
+    PerRegion,
+    Region,
+    Unit,
+    Value,
+)
 from connector.annotations.order import when
 
 
@@ -19,35 +29,66 @@ def _integers() -> array[int]:
 
 @dataclass(slots=True)
 class AnswerColumn:
-    """The answers to one question as they come: annotation `rows[i]` gave the value of code `codes[i]`, where the
-    question is asked of each item of a task to the item `items[i]`."""
+    """The answers to one question as they come: annotation `rows[i]` gave the value of code `codes[i]`.
+
+    of_parts : the question is asked of parts of a task.
+    about : where it is, what each answer is about: an item or a region; None, or shorter than `rows`: the task.
+    blank_rows, blank : parts about which a rater was asked and did not answer. marked_rows, marked : other regions.
+    """
 
     rows: array[int] = field(default_factory=_integers)
     codes: array[int] = field(default_factory=_integers)
     code_of: dict[Value, int] = field(default_factory=dict)
     missing: dict[str, array[int]] = field(default_factory=dict)
-    items: list[str] = field(default_factory=list)
+    of_parts: bool = False
+    about: list[str | Region | None] = field(default_factory=list)
+    blank_rows: array[int] = field(default_factory=_integers)
+    blank: list[str | Region] = field(default_factory=list)
+    marked_rows: array[int] = field(default_factory=_integers)
+    marked: list[Region] = field(default_factory=list)
 
-    def add(self, row: int, value: Value | Missing | PerItem) -> None:
+    def add(self, row: int, answer: Answer) -> None:
         """Note an annotation's answer, or why it has none."""
-        if type(value) is Missing:
-            self.missing.setdefault(value.reason, array("i")).append(row)
-            return
-        if type(value) is PerItem:
-            self._add_items(row, value)
-            return
-        code_of = self.code_of
-        self.rows.append(row)
-        self.codes.append(code_of.setdefault(value, len(code_of)))
+        if type(answer) is Missing:
+            self.missing.setdefault(answer.reason, array("i")).append(row)
+        elif type(answer) is PerItem or type(answer) is PerRegion:
+            self._add_parts(row, answer.answers)
+        elif type(answer) is BetweenRegions:
+            if answer.answer:
+                self._add_value(row, answer.answer)
+            self.marked_rows.extend([row] * len(answer.regions))
+            self.marked += answer.regions
+        else:
+            # the busiest branch, without a call
+            code_of = self.code_of
+            self.rows.append(row)
+            self.codes.append(code_of.setdefault(answer, len(code_of)))
 
-    def _add_items(self, row: int, value: PerItem) -> None:
-        given = {item: one for item, one in value.answers.items() if type(one) is not Missing}
-        if not given:
-            for one in list(value.answers.values())[:1]:
-                self.add(row, one)
-        for item, one in given.items():
-            self.add(row, one)
-            self.items.append(item)
+    def _add_value(self, row: int, value: Value) -> None:
+        self.rows.append(row)
+        self.codes.append(self.code_of.setdefault(value, len(self.code_of)))
+
+    def _add_parts(self, row: int, answers: Mapping[Any, Value | Missing]) -> None:
+        self.of_parts = True
+        self.about += [None] * (len(self.rows) - len(self.about))
+        reasons = set()
+        for part, one in answers.items():
+            if type(one) is not Missing:
+                self._add_value(row, one)
+                self.about.append(part)
+                continue
+            reasons.add(one.reason)
+            if one.reason == "empty":
+                self.blank_rows.append(row)
+                self.blank.append(part)
+            elif type(part) is Region and part.parts:
+                self.marked_rows.append(row)
+                self.marked.append(part)
+        # that a question was not asked of some parts alone is as it should be
+        if len(reasons) > 1 or self.rows[-1:] == array("i", [row]):
+            reasons.discard("not_shown")
+        for reason in reasons:
+            self.missing.setdefault(reason, array("i")).append(row)
 
 
 @dataclass(slots=True)

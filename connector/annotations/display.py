@@ -42,6 +42,15 @@ def mended_text(mended: Mapping[str, int], kind: str) -> str:
     return "; ".join(f"{words.get(code, code)}: {n:,}" for code, n in mended.items())
 
 
+def counted(n: int, one: str, many: str | None = None) -> str:
+    """A count with its noun.
+
+    >>> counted(1, "task"), counted(1200, "task was", "tasks were")
+    ('1 task', '1,200 tasks were')
+    """
+    return f"{n:,} {one if n == 1 else many or one + 's'}"
+
+
 def few(ids: Sequence[str], most: int = 5) -> str:
     """The first ids of a list, for a sentence: of long ones fewer.
 

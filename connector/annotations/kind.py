@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from connector.agreement.distances import Comparison
 from connector.annotations.choices import renamed
-from connector.annotations.model import Missing, Question, Unit, Value
+from connector.annotations.model import Missing, Question, Region, Unit, Value
 
 
 def as_it_is(value: Value) -> Value | Missing:
@@ -34,6 +34,8 @@ class Kind:
         where each task brings its own choices along: in the place of `canonical`.
     settle : a last look at all answers of a question together: (question, unit of each answer, the answers) -> the
         question, with a distance of its own say, and the answers.
+    between : an answer that speaks of regions (`model.BetweenRegions`) with the names that they have once those of all
+        raters are matched: (answer, region -> its name and its place for people, None where it has none).
     text : an answer for people, where `display.text_of` would not do.
     notes : what is counted while answers are read (`QuestionTable.mended`): code -> words for what is counted.
     types : a tool's name -> its own types of results that are of this kind, where the tool's folder does not know them.
@@ -52,6 +54,7 @@ class Kind:
     readings: Mapping[str, Callable[[Any], Value]] = field(default_factory=dict)
     by_place: Callable[[Value], Value | Missing] | None = None
     settle: Callable[[Question, Sequence[int], Sequence[Value]], tuple[Question, Sequence[Value]]] | None = None
+    between: Callable[[Any, Callable[[Region], tuple[str, str] | None]], Value] | None = None
     text: Callable[[Any], str] | None = None
     notes: Mapping[str, str] = field(default_factory=dict)
     types: Mapping[str, Sequence[str]] = field(default_factory=dict)

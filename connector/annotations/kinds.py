@@ -14,6 +14,7 @@ from connector.annotations.kind import Kind
 from connector.annotations.paths import READINGS, as_paths
 from connector.annotations.rankings import RANKING
 from connector.annotations.regions import REGIONS
+from connector.annotations.relations import RELATIONS
 from connector.annotations.scalars import number
 from connector.annotations.spans import SPANS
 from connector.annotations.text import TEXT
@@ -33,6 +34,7 @@ KINDS: dict[str, Kind] = {
     "ranking": RANKING,
     "spans": SPANS,
     "regions": REGIONS,
+    "relations": RELATIONS,
 }
 
 LEVELS = ("nominal", "ordinal", "interval", "ratio")

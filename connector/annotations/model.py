@@ -27,6 +27,7 @@ Value = str | float | tuple[Any, ...]
                        seconds, say; marks = sorted tuple of (start, end, labels), labels a sorted tuple, maybe empty
     regions            sorted tuple of (shape, geometry, labels, frame), see `annotations.regions`
     ranking            tuple of (item, rank) sorted by item, ties with equal ranks
+    relations          sorted tuple of (region, label, region, direction), see `annotations.relations`
 """
 
 
@@ -78,6 +79,7 @@ class Question:
     `not_measured` says why its answers, though stored, are not compared (None: they are, where `kind` is known).
     `own_choices` says that each task brings its own choices along, so that places can be compared (`by: position`);
     `not_measured` says then that the choices differ.
+    `position` is what one place of marked stretches is called: a character, a frame, a second (None: not known).
     """
 
     name: str
@@ -93,6 +95,7 @@ class Question:
     conditional: bool = False
     not_measured: str | None = None
     own_choices: bool = False
+    position: str | None = None
 
 
 @final
@@ -111,6 +114,41 @@ class PerItem:
     answers: Mapping[str, Value | Missing]
 
 
+class Region(NamedTuple):
+    """A place that a rater marked. It is known by itself: its id in the tool is each rater's own.
+
+    on : the object that was marked. parts : what the kinds `spans` and `regions` hold of one mark, (start, end, labels)
+    or (shape, geometry, labels, frame); one, but for tracks and for labels with several ranges.
+    """
+
+    on: str
+    parts: tuple[tuple[Any, ...], ...]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class PerRegion:
+    """The answers to a question that is asked of each region that a rater marked: region -> answer.
+
+    Regions without an answer are there too, with the reason.
+    """
+
+    answers: Mapping[Region, Value | Missing]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class BetweenRegions:
+    """An answer that speaks of regions, and all that its rater marked."""
+
+    answer: tuple[Any, ...]
+    regions: Sequence[Region]
+
+
+Answer = Value | Missing | PerItem | PerRegion | BetweenRegions
+"""What an annotation says to one question."""
+
+
 class Schema(Protocol):
     """What a source asks its raters, and how their results are read.
 
@@ -122,7 +160,7 @@ class Schema(Protocol):
     def questions(self) -> Mapping[str, Question]:
         """Question by name. A source without settings finds them as results come in: read it after the last unit."""
 
-    def answers(self, annotation: Annotation, unit: Unit) -> Mapping[str, Value | Missing | PerItem]:
+    def answers(self, annotation: Annotation, unit: Unit) -> Mapping[str, Answer]:
         """The annotation's answer to every question it speaks of.
 
         A question of `questions` that is absent from the mapping was not answered (`empty`). Raises SkippedTask for a

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -13,8 +14,10 @@ from connector.agreement.report import category_key
 from connector.annotations.columns import AnswerColumn
 from connector.annotations.kind import Kind
 from connector.annotations.kinds import KINDS, LEVELS
-from connector.annotations.model import Missing, Question, Value
+from connector.annotations.matched import UNMATCHED, MatchedRegions
+from connector.annotations.model import Missing, Question, Region, Value
 from connector.annotations.order import natural_key
+from connector.annotations.relations import place_text
 from connector.annotations.settled import CODE, Mask, Settled
 from connector.errors import FixConfiguration
 
@@ -56,13 +59,14 @@ class QuestionTable:
 
     question : with level and distance resolved. ratings : every unit of the source is known to it, rated or not.
     left_out : annotations that gave no rating, by reason: those that do not count at all, and those that do but hold no
-        answer. stale : ratings by label, of labels that the tool no longer declares (kept as categories of their own).
+        answer (where the question is asked of parts of a task: of one of them).
+        stale : ratings by label, of labels that the tool no longer declares (kept as categories of their own).
     repeats : ratings by a rater who gave a newer one on the same unit; replaced : the same, as (unit, rater, value).
     lead_times : (n,) seconds spent on each of `ratings`, NaN unknown; None where none is known.
     gold : unit -> value of its newest annotation marked as ground truth, whoever made it.
     times_shown : unit -> how many of the annotations that count were asked a conditional question; None for the others.
-    task_of : where the question is asked of each item of a task: unit of the ratings (an item, or a task that nobody
-        rated) -> task.
+    task_of : where the question is asked of parts of a task, its items or the regions marked in it: unit of the ratings
+        (such a part, or a task without any) -> task. of_regions : the parts are matched regions.
     mended : what was mended or left out while its answers were read, by code (`Kind.notes`).
     """
 
@@ -77,6 +81,7 @@ class QuestionTable:
     replaced: Sequence[tuple[str, str, Value]] = ()
     mended: Mapping[str, int] = field(default_factory=dict)
     task_of: Mapping[str, str] | None = None
+    of_regions: bool = False
 
 
 def resolve(question: Question, settings: QuestionSettings | None = None) -> Question:
@@ -129,19 +134,27 @@ class Tabulation:
         self._settled = settled
         read = _reader(question, self._kind, settings)
         self._final: list[Value | Missing] = [read(value) for value in column.code_of]
-        rows = np.array(column.rows, dtype=np.int64)
-        codes = np.array(column.codes, dtype=np.int64)
+        rows, codes, about = self._answers(column)
         unreadable = np.array([type(value) is Missing for value in self._final], dtype=np.bool_)
         bad = unreadable[codes] if len(codes) else np.zeros(0, dtype=np.bool_)
         self.missing = self._known_gaps(column, rows[bad])
         self._n_repeats = int(np.count_nonzero(settled.reason[rows] == CODE["repeat"]))
         self._rows, self._codes = rows[~bad], codes[~bad]
-        items = (
-            [item for item, unread in zip(column.items, bad.tolist(), strict=True) if not unread]
-            if column.items
-            else []
-        )
-        self._unit, self._unit_ids, self._task_of = self._units(items)
+        self._unit_ids: Sequence[str] = settled.unit_ids
+        self._unit: Ints = settled.unit[self._rows]
+        self._task_of: Mapping[str, str] | None = None
+        self._of_parts = column.of_parts
+        self._of_regions = bool(column.marked) or any(type(part) is Region for part in (*about, *column.blank))
+        kept = [part for part, unread in zip(about, bad.tolist(), strict=True) if not unread] if about else []
+        if self._kind.between is not None:
+            self._name_regions(column)
+        elif self._of_regions:
+            unread = [
+                (row, part) for row, part, is_bad in zip(rows.tolist(), about, bad.tolist(), strict=True) if is_bad
+            ]
+            self._match(kept, self._other_regions(column, unread))
+        elif kept:
+            self._by_item(kept)
         self._fill_in_nothing()
         if self._kind.settle is not None:
             self._settle(self._kind.settle, settings)
@@ -168,20 +181,91 @@ class Tabulation:
             lead_times=None if np.isnan(seconds).all() else seconds,
             replaced=self._replaced(),
             task_of=self._task_of,
+            of_regions=self._of_regions and self._task_of is not None,
         )
 
-    def _units(self, items: Sequence[str]) -> tuple[Ints, Sequence[str], Mapping[str, str] | None]:
-        """The unit of each answer and all of them: the tasks or, where each item of a task is asked about, the items;
-        and then the task of each."""
-        tasks, ids = self._settled.unit[self._rows], self._settled.unit_ids
-        if not items:
-            return tasks, ids, None
-        known = sorted(set(zip(tasks.tolist(), items, strict=True)), key=lambda one: (one[0], natural_key(one[1])))
+    def _answers(self, column: AnswerColumn) -> tuple[Ints, Ints, Sequence[Any]]:
+        """The annotation of each answer, its code, and what part of the task it is about (empty: none is)."""
+        rows, codes = np.array(column.rows, dtype=np.int64), np.array(column.codes, dtype=np.int64)
+        if not (column.about or column.blank or column.marked) or self._kind.between is not None:
+            return rows, codes, ()
+        about = [*column.about, *[None] * (len(rows) - len(column.about))]
+        if self._nothing is not None and column.blank:
+            rows = np.append(rows, np.array(column.blank_rows, dtype=np.int64))
+            codes = np.append(codes, np.full(len(column.blank), len(self._final)))
+            about += column.blank
+            self._final.append(self._nothing)
+        return rows, codes, about
+
+    @property
+    def _nothing(self) -> Value | None:
+        """The answer that no answer is; None: it is missing."""
+        return self._kind.nothing if self.question.empty == "none" else None
+
+    def _by_item(self, about: Sequence[Any]) -> None:
+        """Where each item of a task is asked about, the items are the units."""
+        items = self._only([part if type(part) is str else None for part in about])
+        tasks, ids = self._unit.tolist(), self._settled.unit_ids
+        known = sorted(set(zip(tasks, items, strict=True)), key=lambda one: (one[0], natural_key(one[1])))
         place = {item: code for code, item in enumerate(known)}
-        codes = [place[item] for item in zip(tasks.tolist(), items, strict=True)]
-        task_of = {f"{ids[task]}#{item}": ids[task] for task, item in known}
-        unrated = [task for task in ids if task not in set(task_of.values())]
-        return np.array(codes, dtype=np.int64), [*task_of, *unrated], {**task_of, **{task: task for task in unrated}}
+        self._unit = np.array([place[item] for item in zip(tasks, items, strict=True)], dtype=np.int64)
+        self._name_parts([task for task, _ in known], [f"{ids[task]}#{item}" for task, item in known])
+
+    def _match(self, about: Sequence[Any], others: Sequence[tuple[int, Region]]) -> None:
+        """Where regions are asked about, the matched ones are the units; `others` have no answer."""
+        regions: Sequence[Region] = self._only([part if type(part) is Region else None for part in about])
+        rows = np.append(self._rows, np.array([row for row, _ in others], dtype=np.int64))
+        matched = MatchedRegions(rows, [*regions, *(region for _, region in others)], self._settled)
+        self._unit = matched.of[: len(regions)]
+        self._keep(self._unit != UNMATCHED)
+        self._name_parts(matched.task.tolist(), matched.ids(self._settled.unit_ids))
+
+    def _other_regions(self, column: AnswerColumn, unread: Sequence[tuple[int, Any]]) -> list[tuple[int, Region]]:
+        """The regions without an answer, each with its annotation."""
+        blank = zip(column.blank_rows, column.blank, strict=True) if self._nothing is None else ()
+        return [
+            *((row, part) for row, part in (*unread, *blank) if type(part) is Region and part.parts),
+            *zip(column.marked_rows, column.marked, strict=True),
+        ]
+
+    def _only(self, about: Sequence[Any]) -> list[Any]:
+        """What the answers are about; one that is about something else than the others is unreadable."""
+        other = np.array([part is None for part in about], dtype=np.bool_)
+        if other.any():
+            self.missing["unreadable"][self._rows[other]] |= self._settled.counted[self._rows[other]]
+            self._keep(~other)
+        return [part for part in about if part is not None]
+
+    def _keep(self, kept: Mask) -> None:
+        self._rows, self._codes, self._unit = self._rows[kept], self._codes[kept], self._unit[kept]
+
+    def _name_parts(self, tasks: Sequence[int], names: Sequence[str]) -> None:
+        """The units are these parts of tasks, and the tasks without any."""
+        ids = self._settled.unit_ids
+        task_of = dict(zip(names, (ids[task] for task in tasks), strict=True))
+        rated = set(task_of.values())
+        without = [task for task in ids if task not in rated]
+        self._unit_ids = [*task_of, *without]
+        self._task_of = {**task_of, **{task: task for task in without}}
+
+    def _name_regions(self, column: AnswerColumn) -> None:
+        """An answer that speaks of regions is given the names of the matched ones."""
+        assert self._kind.between is not None
+        rows = np.array(column.marked_rows, dtype=np.int64)
+        matched = MatchedRegions(rows, column.marked, self._settled)
+        places = [place_text(mark) for mark in matched.mark]
+        names = list(zip(matched.ids(self._settled.unit_ids), places, strict=True))
+        name_of = {
+            (row, region): names[lot]
+            for row, region, lot in zip(rows.tolist(), column.marked, matched.of.tolist(), strict=True)
+            if lot != UNMATCHED
+        }
+        code_of: dict[Value, int] = {}
+        codes = []
+        for row, code in zip(self._rows.tolist(), self._codes.tolist(), strict=True):
+            answer = self._kind.between(self._final[code], partial(_name_in, name_of, row))
+            codes.append(code_of.setdefault(answer, len(code_of)))
+        self._codes, self._final = np.array(codes, dtype=np.int64), list(code_of)
 
     def _fill_in_nothing(self) -> None:
         """Annotations that count but hold no answer are empty, unless "nothing" is an answer."""
@@ -190,12 +274,15 @@ class Tabulation:
         for mask in self.missing.values():
             answered |= mask
         empty = self._settled.counted & ~answered | self.missing["empty"]
-        if self.question.empty == "none" and self._kind.nothing is not None and self._task_of is None:
+        if self._of_parts and self._nothing is not None:
+            # said of each part by itself
+            empty = self._settled.counted & ~answered
+        elif self._nothing is not None:
             nothing = np.flatnonzero(empty)
             self._rows = np.append(self._rows, nothing)
             self._codes = np.append(self._codes, np.full(len(nothing), len(self._final)))
             self._unit = np.append(self._unit, self._settled.unit[nothing])
-            self._final.append(self._kind.nothing)
+            self._final.append(self._nothing)
             empty = np.zeros(self._settled.n, dtype=np.bool_)
         self.missing["empty"] = empty
 
@@ -289,6 +376,10 @@ class Tabulation:
         asked = self._settled.counted & ~self.missing["not_shown"] & ~self.missing["stale_child"]
         times = np.bincount(self._settled.unit[asked], minlength=len(self._settled.unit_ids)).tolist()
         return dict(zip(self._settled.unit_ids, times, strict=True))
+
+
+def _name_in(names: Mapping[tuple[int, Region], tuple[str, str]], row: int, region: Region) -> tuple[str, str] | None:
+    return names.get((row, region))
 
 
 def _empty(question: Question, kind: Kind, settings: QuestionSettings | None) -> Literal["missing", "none"]:

@@ -6,21 +6,35 @@ The SDK's `LabelInterface` finds the controls; the tree it parsed says how choic
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from functools import partial
+from typing import Any, Literal
 from xml.parsers import expat
 
-from connector.annotations.choices import UNREADABLE, Placed, label
+from connector.annotations.choices import EMPTY, UNREADABLE, Placed, label
 from connector.annotations.kinds import KINDS, NOT_MEASURED_YET
-from connector.annotations.model import Annotation, Missing, PerItem, Question, Unit, Value
+from connector.annotations.model import (
+    Annotation,
+    Answer,
+    Missing,
+    PerItem,
+    PerRegion,
+    Question,
+    Region,
+    Unit,
+    Value,
+)
+from connector.annotations.spans import whole
 from connector.errors import FixConfiguration, InstallExtra
-from connector.tools.label_studio.inferred import PER_REGION, Labels
+from connector.tools.label_studio.inferred import NO_PART, NOT_SHOWN, PER_REGION, Labels
 from connector.tools.label_studio.kinds import (
     READERS,
     Reader,
     Results,
     only_choice,
+    raws_of,
     read_labels,
     read_ranker,
     read_scalar,
@@ -28,19 +42,42 @@ from connector.tools.label_studio.kinds import (
     sort_results,
     span_reader,
 )
+from connector.tools.label_studio.marked import (
+    NOWHERE,
+    Mark,
+    RelationReader,
+    about_regions,
+    marks_of,
+    one_answer,
+    reading_places,
+)
 from connector.tools.label_studio.regions import REGION_TYPES
-from connector.tools.label_studio.spans import SPAN_TYPES, Source
+from connector.tools.label_studio.repeated import (
+    NO_ITEM,
+    USUAL_FLAG,
+    Item,
+    ItemView,
+    RepeatedName,
+    Repeater,
+)
+from connector.tools.label_studio.spans import POSITIONS, SPAN_TYPES, Source
 
-NOT_SHOWN = Missing("not_shown")
 STALE_CHILD = Missing("stale_child")
 
-REPEATED = "a Repeater makes one such control per item of a task: regions and conditions in it are not compared yet"
+REPEATED = (
+    "a Repeater makes one such control per item of a task, with choices from the task's data: those of different items"
+    " are not comparable"
+)
+OWN_CHOICES_BY_REGION = "it asks about regions or items with choices from the task's data, which are not compared yet"
+MARKS_REPEATED = "this form of export may leave out what was marked, or not shown, in the items of a Repeater"
 LABELS_OF_VIDEO = "its labels are stored with the regions that carry them, and measured there"
 DIFFERENT_CHOICES = "the choices come from each task's data and differ by task: not comparable, unless `by: position`"
 NOT_IN_CONFIG = "the label config has no control of this name any more"
 
 _KINDS = {"taxonomy": "paths", "rating": "rating", "number": "number", "pairwise": "pairwise", "datetime": "date"}
 _DEFAULT_STARS = 5
+RELATIONS = "relations"
+"""The question that relations between regions answer; they name no control."""
 _CONTINUA = frozenset({"text", "hypertext", "paragraphs", "audio", "audioplus", "timeseries"})
 """Object tags in which `Labels` mark stretches; in others they name shapes."""
 
@@ -56,20 +93,29 @@ class Condition:
 
 @dataclass(slots=True)
 class Control:
-    """One control of the config.
+    """One control of the config, or what a Repeater makes one of for each item.
 
+    asks_of : what it asks about: the task (or an item of a Repeater), each region, or each image of several.
+    on : the objects that it asks about or marks.
     steps : path of the parent choice -> every spelling of a choice under it (alias and value) -> the one that stands
         for it.
     options : data field that holds a task's own choices. reader : of results that are read together.
+    make : another such one, for an item of a Repeater; where it asks about regions, one that reads of such a result
+        where its region lies.
+    repeaters : those around it, the outermost first.
     """
 
     question: Question
     type: str
+    asks_of: Literal["task", "region", "image"] = "task"
+    on: tuple[str, ...] = ()
     written_as: str | None = None
     conditions: tuple[Condition, ...] = ()
     steps: dict[tuple[str, ...], dict[str, str]] = field(default_factory=dict)
     options: str | None = None
     reader: Reader | None = None
+    make: Callable[[Item], Reader | None] | None = None
+    repeaters: tuple[Repeater, ...] = ()
 
 
 def schema_of(label_config: str) -> ConfiguredSchema:
@@ -96,17 +142,22 @@ def schema_of(label_config: str) -> ConfiguredSchema:
         for one in tree.iter()
         if str(one.tag).lower() == "textarea" and one.get("name") and one.get("name") not in known
     ]
-    return ConfiguredSchema(found)
+    return ConfiguredSchema(found, _relations(tree))
 
 
 class ConfiguredSchema:
     """The questions of a label config. Controls that only results know of are added as they come, as not measured."""
 
-    def __init__(self, controls: Sequence[Control]) -> None:
+    def __init__(self, controls: Sequence[Control], relations: tuple[str, ...] | None = None) -> None:
+        """`relations` : the labels that the config declares for relations; None: it does not speak of any."""
         self._controls = {one.question.name: one for one in controls}
-        self._repeated = {name: _repeated_name(name) for name in self._controls if "{{" in name}
-        self._found: dict[str, tuple[Control, str] | None] = {}
-        self._conditional = [name for name, one in self._controls.items() if one.conditions and _measured(one)]
+        self._repeated = {name: RepeatedName(name) for name in self._controls if "{{" in name}
+        self._found: dict[str, tuple[Control, Item] | None] = {}
+        self._conditional = [
+            name
+            for name, one in self._controls.items()
+            if one.conditions and _measured(one) and one.asks_of == "task" and name not in self._repeated
+        ]
         conditions = [condition for one in self._controls.values() for condition in one.conditions]
         self._hangs_on_regions = any(one.asks == "region-selected" for one in conditions)
         # a condition without a control asks all choices
@@ -120,27 +171,49 @@ class ConfiguredSchema:
         self._always = {
             name: one.reader
             for name, one in self._controls.items()
-            if one.reader is not None and one.reader.always and _measured(one)
+            if one.reader is not None and one.reader.always and _measured(one) and name not in self._repeated
         }
+        self._by_region = [name for name, one in self._controls.items() if one.asks_of == "region" and _measured(one)]
+        self._readers: dict[tuple[str, bool], Reader | None] = {}
+        self._relations = _free_name(self._controls)
+        self._declared = relations
+        self._regions_lost = False
+        self._related = _Related()
+        self._relation_reader = RelationReader(Counter())
         # an answer that hangs on nothing but its label is read once per label
-        self._known: dict[tuple[str, str], Mapping[str, Value | Missing | PerItem]] | None = (
-            None if self._conditional or self._dynamic or self._always else {}
-        )
+        hangs = self._conditional or self._dynamic or self._always or any(map(self._fills, self._repeated))
+        self._known: dict[tuple[str, str], Mapping[str, Answer]] | None = None if hangs else {}
 
     @property
     def questions(self) -> Mapping[str, Question]:
-        """Every control of the config in its order, then controls that only results name."""
+        """Every control of the config in its order, then relations, then controls that only results name."""
         found = {name: self._question(name, one) for name, one in self._controls.items()}
+        if self._declared is not None or self._related.ever:
+            found[self._relations] = Question(
+                self._relations,
+                RELATIONS,
+                categories=self._declared or None,
+                required=self._declared is not None,
+                inferred=self._declared is None,
+                not_measured=PER_REGION if self._regions_lost else None,
+            )
         return {**found, **self._strangers}
 
     @property
     def mended(self) -> Mapping[str, Mapping[str, int]]:
         """By question and code, what was mended or left out while its answers were read."""
-        readers = {name: one.reader for name, one in self._controls.items()}
-        return {name: dict(+one.mended) for name, one in readers.items() if one is not None and one.mended}
+        found: dict[str, Counter[str]] = {self._relations: self._relation_reader.notes}
+        for name, one in self._controls.items():
+            if one.reader is not None and one.reader.mended:
+                found[name] = one.reader.mended
+        for (name, by_itself), reader in self._readers.items():
+            of_item = self._of_item(name)
+            if of_item is not None and reader is not None and reader.mended and not by_itself:
+                found.setdefault(of_item[0].question.name, Counter()).update(reader.mended)
+        return {name: dict(+counts) for name, counts in found.items() if +counts}
 
-    def answers(self, annotation: Annotation, unit: Unit) -> Mapping[str, Value | Missing | PerItem]:
-        """The annotation's answers to the config's task-level questions, conditions applied."""
+    def answers(self, annotation: Annotation, unit: Unit) -> Mapping[str, Answer]:
+        """The annotation's answers to the config's questions, conditions applied."""
         choice = None if self._known is None else only_choice(annotation.result)
         if choice is None or self._known is None:
             return self._answers(annotation, unit)
@@ -149,27 +222,22 @@ class ConfiguredSchema:
             known = self._known[choice] = self._answers(annotation, unit)
         return known
 
-    def _answers(self, annotation: Annotation, unit: Unit) -> Mapping[str, Value | Missing | PerItem]:
+    def lose_regions(self) -> None:
+        """Note that the source does not tell which region or image an answer belongs to, nor which two a relation, and
+        that what was marked in a Repeater may be left out of it."""
+        self._regions_lost = True
+        self._by_region = []
+        for name, control in self._controls.items():
+            lost = MARKS_REPEATED if name in self._repeated and self._fills(name) else None
+            lost = PER_REGION if control.asks_of != "task" else lost
+            if lost is not None and control.question.not_measured is None:
+                control.question = replace(control.question, not_measured=lost)
+
+    def _answers(self, annotation: Annotation, unit: Unit) -> Mapping[str, Answer]:
         results = sort_results(annotation.result)
-        if results.others or results.per_region:
-            self._note_strangers({**results.others, **results.per_region})
-        found: dict[str, Value | Missing] = {}
-        items: dict[str, dict[str, Value | Missing]] = {}
-        given = {**results.answers, **results.whole} if results.whole else results.answers
-        for name, (kind, raws) in given.items():
-            control = self._controls.get(name)
-            if control is not None:
-                if _measured(control):
-                    found[name] = self._read(control, kind, raws, unit)
-            elif (of_item := self._of_item(name)) is not None and _measured(of_item[0]):
-                control, item = of_item
-                items.setdefault(control.question.name, {})[item] = self._read(control, kind, raws, unit)
-            else:
-                self._note_strangers({name: kind})
-        for name in results.per_region:
-            # the config asks about the task, the result speaks of a region: no answer, and not nothing either
-            if name in self._controls and _measured(self._controls[name]):
-                found.setdefault(name, UNREADABLE)
+        if results.others:
+            self._note_strangers(results.others)
+        found, parts = self._given(results, unit)
         if self._dynamic:
             self._note_options(unit)
         if self._conditional:
@@ -180,7 +248,61 @@ class ConfiguredSchema:
                 found[name] = reader.read((), unit)
         for name in self._dynamic:
             found |= self._placed(name, found.get(name), unit)
-        return {**found, **{name: PerItem(answers) for name, answers in items.items()}} if items else found
+        if self._repeated:
+            self._settle_items(parts, found, results, annotation, unit)
+        answers: dict[str, Answer] = {**found, **{name: PerItem(of_parts) for name, of_parts in parts.items()}}
+        related = not self._regions_lost and self._related.has(unit, declared=self._declared is not None)
+        if self._by_region or related:
+            marks = marks_of(results, unit, self._reader_by_itself)
+            if related:
+                answers[self._relations] = self._relation_reader.read(results.relations, marks)
+            if self._by_region:
+                answers |= self._about_regions(results, marks, found, parts, annotation, unit)
+        return answers
+
+    def _given(
+        self, results: Results, unit: Unit
+    ) -> tuple[dict[str, Value | Missing], dict[str, dict[str, Value | Missing]]]:
+        """The answers about the task, and those about its items or images; conditions are not looked at."""
+        found: dict[str, Value | Missing] = {}
+        parts: dict[str, dict[str, Value | Missing]] = {}
+        given = {**results.answers, **results.whole} if results.whole else results.answers
+        for name, (kind, raws) in given.items():
+            known = self._control_of(name, kind)
+            if known is None or not _measured(known[0]):
+                continue
+            control, item = known
+            if control.asks_of != "task":
+                # the config asks about parts of the task, the result speaks of all of it
+                parts.setdefault(control.question.name, {})[NO_PART] = UNREADABLE
+            elif item.places:
+                own = parts.setdefault(control.question.name, {})
+                own[item.name] = self._read(control, kind, raws, unit, name)
+            else:
+                found[name] = self._read(control, kind, raws, unit, name)
+        for name, (kind, about) in results.per_region.items():
+            known = self._control_of(name, kind)
+            if known is None or not _measured(known[0]) or known[0].asks_of == "region":
+                continue
+            control, item = known
+            if control.asks_of == "image":
+                parts.setdefault(name, {}).update(self._by_image(control, kind, about, unit))
+            elif item.places:
+                parts.setdefault(control.question.name, {}).setdefault(item.name, UNREADABLE)
+            else:
+                # the config asks about the task, the result speaks of a region: no answer, and not nothing either
+                found.setdefault(name, UNREADABLE)
+        return found, parts
+
+    def _by_image(self, control: Control, kind: str, about: Sequence[Any], unit: Unit) -> Mapping[str, Value | Missing]:
+        by_image: dict[str, list[Any]] = {}
+        for one in about:
+            place = whole(one.get("item_index"))
+            by_image.setdefault(NO_PART if place is None else str(place), []).append(one)
+        return {
+            image: UNREADABLE if image == NO_PART else self._read(control, kind, raws_of(kind, own), unit)
+            for image, own in by_image.items()
+        }
 
     def type_of(self, name: str) -> str | None:
         """The type of results that a control of this name makes; None for what is no control."""
@@ -188,11 +310,19 @@ class ConfiguredSchema:
         control = self._controls.get(name) or (of_item[0] if of_item else None)
         return control.type if control else None
 
-    def _of_item(self, name: str) -> tuple[Control, str] | None:
+    def _control_of(self, name: str, kind: str) -> tuple[Control, Item] | None:
+        """The control of a result, and the item it is about; where there is none, that is noted."""
+        control = self._controls.get(name)
+        known = self._of_item(name) if control is None else (control, NO_ITEM)
+        if known is None:
+            self._note_strangers({name: kind})
+        return known
+
+    def _of_item(self, name: str) -> tuple[Control, Item] | None:
         """The control of a Repeater that makes controls of this name, and the item it is about."""
         if name not in self._found:
-            matches = ((self._controls[one], pattern.fullmatch(name)) for one, pattern in self._repeated.items())
-            self._found[name] = next(((control, ".".join(match.groups())) for control, match in matches if match), None)
+            matches = ((self._controls[one], pattern.item_of(name)) for one, pattern in self._repeated.items())
+            self._found[name] = next(((control, item) for control, item in matches if item is not None), None)
         return self._found[name]
 
     def _question(self, name: str, control: Control) -> Question:
@@ -206,15 +336,20 @@ class ConfiguredSchema:
             control.question,
             kind=kind,
             categories=None if differ or kind == "paths" else _option_labels(self._options.get(name)),
-            not_measured=DIFFERENT_CHOICES if differ else control.question.not_measured,
+            not_measured=control.question.not_measured or (DIFFERENT_CHOICES if differ else None),
             own_choices=control.type == "choices" and control.question.not_measured is None,
         )
 
-    def _read(self, control: Control, kind: str, raws: list[Any], unit: Unit) -> Value | Missing:
+    def _read(
+        self, control: Control, kind: str, raws: Sequence[Any], unit: Unit, name: str | None = None
+    ) -> Value | Missing:
+        """An answer of a control. `name` : of the one that a Repeater made of it."""
         if kind != control.type:
             return UNREADABLE
         if control.reader is not None:
-            return control.reader.read(raws, unit)
+            of_item = name is not None and name not in self._controls
+            reader = self._reader(name or "", by_itself=False) if of_item else control.reader
+            return UNREADABLE if reader is None else reader.read(raws, unit)
         if kind in ("rating", "number", "datetime"):
             return read_scalar(kind, raws, control.written_as)
         value = read_labels(raws, paths=kind == "taxonomy")
@@ -224,6 +359,20 @@ class ConfiguredSchema:
             self._dynamic[control.question.name].note(value)
             return value
         return _normal(value, control)
+
+    def _reader(self, name: str, *, by_itself: bool) -> Reader | None:
+        """A reader of a control of this name alone: of an item's, and of regions that are read one by one."""
+        key = name, by_itself
+        if key not in self._readers:
+            of_item = self._of_item(name)
+            control, item = (self._controls[name], NO_ITEM) if name in self._controls else of_item or (None, NO_ITEM)
+            self._readers[key] = None if control is None or control.make is None else control.make(item)
+        return self._readers[key]
+
+    def _reader_by_itself(self, one: Mapping[str, Any]) -> Reader | None:
+        """Of a result that is a region, or that is about one without a result of its own."""
+        name = one.get("from_name")
+        return self._reader(name, by_itself=True) if isinstance(name, str) else None
 
     def _note_options(self, unit: Unit) -> None:
         for name in self._dynamic:
@@ -244,20 +393,14 @@ class ConfiguredSchema:
 
     def _note_strangers(self, types: Mapping[str, str]) -> None:
         for name, kind in types.items():
-            if name in self._controls or name in self._strangers:
-                continue
-            known = kind == "relation"
-            reason = REPEATED if self._of_item(name) else NOT_MEASURED_YET if known else NOT_IN_CONFIG
-            self._strangers[name] = Question(name, kind, inferred=True, not_measured=reason)
+            if name not in self._controls and name not in self._strangers and self._of_item(name) is None:
+                self._strangers[name] = Question(name, kind, inferred=True, not_measured=NOT_IN_CONFIG)
 
     def _apply_conditions(self, found: dict[str, Value | Missing], results: Results, annotation: Annotation) -> None:
         for name, verdict in self._verdicts(found, results, annotation).items():
-            value = found.get(name)
-            answered = value is not None and type(value) is not Missing
-            if verdict is False:
-                found[name] = STALE_CHILD if answered else NOT_SHOWN
-            elif verdict is None and not answered:
-                found[name] = NOT_SHOWN
+            value = _as_shown(found.get(name), verdict)
+            if value is not None:
+                found[name] = value
 
     def _verdicts(
         self, found: Mapping[str, Value | Missing], results: Results, annotation: Annotation
@@ -272,9 +415,149 @@ class ConfiguredSchema:
                 self._seen[asked] = known
         return known
 
+    def _fills(self, name: str) -> bool:
+        """Whether there is something to say of items of which the annotation says nothing."""
+        control = self._controls[name]
+        always = control.reader is not None and control.reader.always
+        return _measured(control) and control.asks_of == "task" and (always or bool(control.conditions))
+
+    def _settle_items(
+        self,
+        parts: dict[str, dict[str, Value | Missing]],
+        found: Mapping[str, Value | Missing],
+        results: Results,
+        annotation: Annotation,
+        unit: Unit,
+    ) -> None:
+        """Items in which nothing was marked, or whose control was not shown."""
+        settled: dict[str, dict[str, Value | Missing]] = {}
+        for name in filter(self._fills, self._repeated):
+            control, pattern = self._controls[name], self._repeated[name]
+            given = parts.get(name, {})
+            of_data = {item.name: item for item in pattern.items(control.repeaters, unit.data)}
+            named = (
+                known[1]
+                for known in map(self._of_item, (*results.answers, *results.whole))
+                if known is not None and known[0] is control
+            )
+            own = settled[name] = {}
+            for place, item in {**of_data, **{item.name: item for item in named}}.items():
+                value = given.get(place)
+                if control.conditions:
+                    view = {**found, **{other: of.get(place, EMPTY) for other, of in parts.items()}}
+                    verdict = _Shown(self._controls, view, results, annotation, item=item).control(name)
+                    value = _as_shown(value, verdict)
+                if value is None and control.reader is not None and control.reader.always:
+                    value = self._read(control, control.type, (), unit, item.fill(name))
+                if value is not None:
+                    own[place] = value
+        parts.update(settled)
+
+    def _about_regions(
+        self,
+        results: Results,
+        marks: Mapping[Any, Mark],
+        found: Mapping[str, Value | Missing],
+        parts: Mapping[str, Mapping[str, Value | Missing]],
+        annotation: Annotation,
+        unit: Unit,
+    ) -> dict[str, Answer]:
+        """The answers to the questions that are asked of each region."""
+        given: dict[str, dict[Mark, Value | Missing]] = {}
+        items: dict[Mark, Item] = {}
+        for name in self._by_region:
+            control, own = self._controls[name], given.setdefault(name, {})
+            if name in parts:
+                own[NOWHERE] = UNREADABLE
+            for mark, answered in about_regions(self._results_of(name, results), marks, unit, self._reader_by_itself):
+                item = self._asked_on(name, mark.region.on)
+                if item is None and not answered:
+                    continue
+                value = self._read(control, control.type, raws_of(control.type, answered), unit) if answered else EMPTY
+                if mark.region == NOWHERE.region and type(value) is not Missing:
+                    value = UNREADABLE
+                own[mark] = one_answer(own.get(mark), value)
+                items[mark] = item or NO_ITEM
+        answers: dict[str, Answer] = {}
+        for name, own in given.items():
+            if self._controls[name].conditions:
+                for mark, value in own.items():
+                    item = items.get(mark, NO_ITEM)
+                    view = {
+                        **found,
+                        **{other: of.get(item.name, EMPTY) for other, of in parts.items()},
+                        **{other: of.get(mark, EMPTY) for other, of in given.items()},
+                    }
+                    shown = _Shown(self._controls, view, results, annotation, mark=mark, item=item)
+                    own[mark] = _as_shown(value, shown.control(name)) or EMPTY
+            by_region: dict[Region, Value | Missing] = {}
+            for mark, value in own.items():
+                by_region[mark.region] = one_answer(by_region.get(mark.region), value)
+            answers[name] = PerRegion(by_region) if by_region else NOT_SHOWN
+        return answers
+
+    def _results_of(self, name: str, results: Results) -> list[Any]:
+        """The results about regions of a control, of one in a Repeater those of all items."""
+        given = [
+            (kind, about)
+            for other, (kind, about) in results.per_region.items()
+            if other == name or ((known := self._of_item(other)) is not None and known[0] is self._controls[name])
+        ]
+        wanted = self._controls[name].type
+        return [one if kind == wanted else {**one, "value": {}} for kind, about in given for one in about]
+
+    def _asked_on(self, name: str, on: str) -> Item | None:
+        """The item of the regions of an object that a control asks about; None where it does not."""
+        wanted = self._controls[name].on
+        if not wanted or not on or on in wanted:
+            return NO_ITEM
+        return next(
+            (item for one in wanted if "{{" in one and (item := RepeatedName(one).item_of(on)) is not None), None
+        )
+
+
+class _Related:
+    """Which tasks have relations, whoever drew them: all their annotations are then asked for theirs."""
+
+    def __init__(self) -> None:
+        self.ever = False
+        self._last: tuple[Unit, bool] | None = None
+
+    def has(self, unit: Unit, *, declared: bool) -> bool:
+        """Whether relations of this task are to be read; always where the config declares some."""
+        if self._last is None or self._last[0] is not unit:
+            drawn = any(
+                one.get("type") == "relation"
+                for annotation in unit.annotations
+                if annotation.status == "submitted"
+                for one in annotation.result
+            )
+            self._last = unit, drawn
+            self.ever |= drawn
+        return declared or self._last[1]
+
+
+def _free_name(controls: Collection[str]) -> str:
+    name, number = RELATIONS, 2
+    while name in controls:
+        name, number = f"{RELATIONS}_{number}", number + 1
+    return name
+
+
+def _as_shown(value: Value | Missing | None, verdict: bool | None) -> Value | Missing | None:
+    """An answer in the light of whether its control was shown; None: that cannot be told."""
+    answered = value is not None and type(value) is not Missing
+    if verdict is False:
+        return STALE_CHILD if answered else NOT_SHOWN
+    return NOT_SHOWN if verdict is None and not answered else value
+
 
 class _Shown:
-    """Which controls the tool showed for one annotation's answers. None where that cannot be told afterwards."""
+    """Which controls the tool showed for one annotation's answers. None where that cannot be told afterwards.
+
+    mark : the region that was selected, item : the item of a Repeater, where that is what a control asks about; `found`
+        then holds the answers about it.
+    """
 
     def __init__(
         self,
@@ -282,11 +565,15 @@ class _Shown:
         found: Mapping[str, Value | Missing],
         results: Results,
         annotation: Annotation,
+        mark: Mark | None = None,
+        item: Item = NO_ITEM,
     ) -> None:
         self._controls = controls
         self._found = dict(found)
         self._results = results
         self._annotation = annotation
+        self._mark = mark
+        self._item = item
         self._known: dict[str, bool | None] = {}
 
     def control(self, name: str) -> bool | None:
@@ -306,6 +593,8 @@ class _Shown:
                 return None if selected is None else not selected
             case "no-region-selected":
                 return True
+            case "region-selected" if self._mark is not None:
+                return self._is_mark(self._mark, condition)
             case "region-selected":
                 return None if self._region(condition) else False
             case _:
@@ -318,7 +607,7 @@ class _Shown:
         control = self._controls.get(condition.control)
         if control is None:
             return False
-        if not _measured(control) or "{{" in condition.control:
+        if not _measured(control) or not self._is_known(control):
             return None
         return self._labels_of(condition.control, condition.labels)
 
@@ -333,6 +622,20 @@ class _Shown:
         spellings = self._controls[name].steps
         return any(one in selected or any(steps.get(one) in selected for steps in spellings.values()) for one in wanted)
 
+    def _is_known(self, control: Control) -> bool:
+        """Whether there is one answer of a control that a condition can be about."""
+        match control.asks_of:
+            case "region":
+                return self._mark is not None
+            case "image":
+                return False
+            case _:
+                return bool(self._item.places) or "{{" not in control.question.name
+
+    def _is_mark(self, mark: Mark, condition: Condition) -> bool:
+        by_control = condition.control is None or self._item.fill(condition.control) in mark.controls
+        return by_control and (not condition.labels or not mark.labels.isdisjoint(condition.labels))
+
     def _region(self, condition: Condition) -> bool:
         """Whether the annotation has a region that could have been selected."""
         marked = {name for name, (kind, _) in self._results.whole.items() if READERS[kind].region}
@@ -340,7 +643,7 @@ class _Shown:
             value = one.get("value")
             if one.get("from_name") not in marked.union(self._results.others) or not isinstance(value, dict):
                 continue
-            if condition.control is not None and one.get("from_name") != condition.control:
+            if condition.control is not None and one.get("from_name") != self._item.fill(condition.control):
                 continue
             labels = value.get(one.get("type"))
             if not condition.labels or (
@@ -416,15 +719,27 @@ def _element(tree: Any, tag: Any) -> Any:
     return [one for one in tree.iter() if one.get("name") == tag.name and one.tag == tag.tag][-1]
 
 
+def _relations(tree: Any) -> tuple[str, ...] | None:
+    """The labels that relations can have; None where the config does not speak of any."""
+    declaring = [one for one in tree.iter() if str(one.tag).lower() == "relations"]
+    if not declaring:
+        return None
+    tags = (one for parent in declaring for one in parent.iter() if str(one.tag).lower() == "relation")
+    found = (label(_attributes(one).get("value")) for one in tags)
+    return tuple(dict.fromkeys(one for one in found if isinstance(one, str)))
+
+
 def _control(tag: str, name: str, element: Any) -> Control:
     """The control of one tag. Attribute names are compared in lower case, as the tool does."""
     attributes = _attributes(element)
     kind = tag.lower()
     steps: dict[tuple[str, ...], dict[str, str]] = {}
     categories = tuple(path for one in _declaring(kind, element) for path in _choices(one, (), steps))
-    reader = _reader(kind, element, steps.get((), {}))
+    reader = _reader(kind, element, steps.get((), {}), NO_ITEM)
     conditions = tuple(_conditions(element))
-    not_measured = _why_not_measured(kind, name, attributes, reader, conditions)
+    asks_of = _asks_of(attributes, reader)
+    of_places = partial(_place_reader, element)
+    not_measured = _why_not_measured(kind, name, attributes, reader, asks_of)
     options = _options(kind, attributes)
     question = Question(
         name,
@@ -432,18 +747,40 @@ def _control(tag: str, name: str, element: Any) -> Control:
         categories=None if options else _categories(kind, attributes, categories),
         bounds=_bounds(kind, attributes),
         not_measured=not_measured,
+        position=_position(kind, element),
     )
     if question.kind in ("choice", "choices", "spans", "regions") and question.categories is not None:
         question = replace(question, categories=tuple(path[0] for path in question.categories))
     return Control(
-        question=replace(question, conditional=any(one.asks != "no-region-selected" for one in conditions)),
+        question=replace(question, conditional=any(_narrows(one, asks_of) for one in conditions)),
         type=kind,
+        asks_of=asks_of,
+        on=tuple(one.strip() for one in attributes.get("toname", "").split(",") if one.strip()),
         written_as=attributes.get("format"),
         conditions=conditions,
         steps=steps,
         options=options,
         reader=reader,
+        make=of_places if asks_of == "region" else partial(_reader, kind, element, steps.get((), {})),
+        repeaters=tuple(_repeaters(element)),
     )
+
+
+def _asks_of(attributes: Mapping[str, str], reader: Reader | None) -> Literal["task", "region", "image"]:
+    if reader is not None and reader.region:
+        return "task"
+    # a taxonomy that labels marks regions that have no other result
+    if any(attributes.get(one, "").lower() == "true" for one in ("perregion", "labeling")):
+        return "region"
+    return "image" if attributes.get("peritem", "").lower() == "true" else "task"
+
+
+def _repeaters(element: Any) -> Iterator[Repeater]:
+    """Those around an element, the outermost first."""
+    around = [one for one in element.iterancestors() if str(one.tag).lower() == "repeater"]
+    for one in reversed(around):
+        attributes = _attributes(one)
+        yield Repeater(attributes.get("on", ""), attributes.get("indexflag") or USUAL_FLAG)
 
 
 def _declaring(kind: str, element: Any) -> Sequence[Any]:
@@ -455,34 +792,57 @@ def _declaring(kind: str, element: Any) -> Sequence[Any]:
     return [element] if kind in {"choices", "taxonomy", *SPAN_TYPES, *REGION_TYPES} else []
 
 
-def _reader(kind: str, element: Any, spellings: Mapping[str, str]) -> Reader | None:
+def _reader(kind: str, element: Any, spellings: Mapping[str, str], item: Item) -> Reader | None:
+    """The reader of a control, of one in a Repeater that of an item."""
+    name = item.fill(_attributes(element).get("name", ""))
     if kind in SPAN_TYPES:
-        return _span_reader(kind, element, spellings)
+        return _span_reader(kind, element, name, spellings, item)
     if kind in REGION_TYPES:
-        return region_reader(_attributes(element).get("name", ""), spellings)
+        return region_reader(name, spellings)
     if kind == "ranker":
         buckets = [_attributes(one).get("name", "") for one in element if str(one.tag).lower() == "bucket"]
         return READERS[kind]._replace(read=lambda results, _: read_ranker(results, buckets))
     return READERS.get(kind)
 
 
-def _span_reader(kind: str, element: Any, spellings: Mapping[str, str]) -> Reader | None:
+def _place_reader(element: Any, item: Item) -> Reader:
+    """The reader of places in the object that a control is about."""
+    name = item.fill(_attributes(element).get("name", ""))
+    return reading_places(name, _span_reader("labels", element, name, {}, item) or region_reader(name))
+
+
+def _object_of(element: Any) -> Any:
+    """The element that a control is about, the first where there are several; None where it is not there."""
+    wanted = _attributes(element).get("toname", "").split(",")[0].strip()
+    root = element.getroottree().getroot()
+    return next((one for one in root.iter() if isinstance(one.tag, str) and one.get("name") == wanted), None)
+
+
+def _position(kind: str, element: Any) -> str | None:
+    """What a place is called that the marks of a control cover."""
+    if kind not in SPAN_TYPES or (shown := _object_of(element)) is None:
+        return None
+    return POSITIONS.get(shown.tag.lower())
+
+
+def _span_reader(kind: str, element: Any, name: str, spellings: Mapping[str, str], item: Item) -> Reader | None:
     """The reader of marks in a text or on a time line, of `Labels` of an image's regions; None for those of a video's,
     which are stored with the regions."""
-    attributes = _attributes(element)
-    wanted = attributes.get("toname", "").split(",")[0].strip()
-    root = element.getroottree().getroot()
-    shown = next((one for one in root.iter() if isinstance(one.tag, str) and one.get("name") == wanted), None)
+    shown = _object_of(element)
     if shown is None:
-        return span_reader(attributes.get("name", ""), None, spellings)
+        return span_reader(name, None, spellings)
     shows = _attributes(shown)
     type_of_object, value = shown.tag.lower(), shows.get("value", "")
     if kind == "labels" and type_of_object == "video":
         return None
     if kind == "labels" and type_of_object not in _CONTINUA:
-        return region_reader(attributes.get("name", ""), spellings)
-    source = Source(type_of_object, value[1:] if value.startswith("$") else None, shows)
-    return span_reader(attributes.get("name", ""), source, spellings)
+        return region_reader(name, spellings)
+    path = item.fill(value[1:]) if value.startswith("$") else None
+    reader = span_reader(name, Source(type_of_object, path, shows), spellings)
+    if not item.places:
+        return reader
+    view = ItemView(path)
+    return reader._replace(read=lambda results, unit: reader.read(results, view.of(unit)))
 
 
 def _options(kind: str, attributes: Mapping[str, str]) -> str | None:
@@ -537,14 +897,10 @@ def _stars(attributes: Mapping[str, str]) -> int:
 
 
 def _why_not_measured(
-    kind: str, name: str, attributes: Mapping[str, str], reader: Reader | None, conditions: Sequence[Condition]
+    kind: str, name: str, attributes: Mapping[str, str], reader: Reader | None, asks_of: str
 ) -> str | None:
-    if "{{" in name and (
-        conditions or (reader is not None and reader.region) or _options(kind, attributes) is not None
-    ):
-        return REPEATED
-    if any(attributes.get(one, "").lower() == "true" for one in ("perregion", "peritem", "labeling")):
-        return PER_REGION
+    if _options(kind, attributes) is not None and ("{{" in name or asks_of != "task"):
+        return OWN_CHOICES_BY_REGION if asks_of != "task" else REPEATED
     if _KINDS.get(kind, kind) not in KINDS and kind != "choices" and reader is None:
         return LABELS_OF_VIDEO if kind == "labels" else NOT_MEASURED_YET
     return None
@@ -598,10 +954,11 @@ def _conditions(element: Any) -> Iterator[Condition]:
         element = element.getparent()
 
 
+def _narrows(condition: Condition, asks_of: str) -> bool:
+    """Whether raters see less of a control by its condition: a question about regions always needs one."""
+    of_any = condition.asks == "region-selected" and condition.control is None and not condition.labels
+    return condition.asks != "no-region-selected" and not (asks_of == "region" and of_any)
+
+
 def _attributes(element: Any) -> dict[str, str]:
     return {str(name).lower(): str(value) for name, value in element.attrib.items()}
-
-
-def _repeated_name(name: str) -> re.Pattern[str]:
-    parts = re.split(r"\{\{[^}]*\}\}", name)
-    return re.compile(r"(\d+)".join(re.escape(part) for part in parts))

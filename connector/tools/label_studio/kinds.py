@@ -1,7 +1,7 @@
-"""Label Studio's result types -> answers about a whole task.
+"""Label Studio's result types -> answers.
 
-A result of a task-level control is read here. One that belongs to a region or to one item of a list (it carries
-coordinates, an item index, or its region's id) says nothing about the task and is kept apart.
+A result that belongs to a region or to one item of a list (it carries coordinates, an item index, or its region's id)
+says nothing about the task and is kept apart from those that do.
 """
 
 from __future__ import annotations
@@ -111,13 +111,15 @@ class Results(NamedTuple):
     answers : control -> (result type, what its task-level results hold).
     whole : control -> (result type, its results as they are), of the types in `READERS`.
     others : control -> result type, of results whose type is not measured.
-    per_region : control -> result type, of results of measured types about one region or item.
+    per_region : control -> (result type, its results as they are), of measured types about one region or item.
+    relations : between regions; they name no control.
     """
 
     answers: dict[str, tuple[str, list[Any]]]
     whole: dict[str, tuple[str, list[Any]]]
     others: dict[str, str]
-    per_region: dict[str, str]
+    per_region: dict[str, tuple[str, list[Any]]]
+    relations: list[Any]
 
 
 def only_choice(result: Sequence[Any]) -> tuple[str, str] | None:
@@ -140,7 +142,8 @@ def sort_results(result: Sequence[Any]) -> Results:
     answers: dict[str, tuple[str, list[Any]]] = {}
     whole: dict[str, tuple[str, list[Any]]] = {}
     others: dict[str, str] = {}
-    per_region: dict[str, str] = {}
+    per_region: dict[str, tuple[str, list[Any]]] = {}
+    relations: list[Any] = []
     region_ids: frozenset[str | int | None] | None = None
     for one in result:
         kind = one.get("type")
@@ -151,7 +154,7 @@ def sort_results(result: Sequence[Any]) -> Results:
             region_ids = _region_ids(result) if len(result) > 1 else frozenset()
         if reader is not None:
             if not reader.region and _of_a_region(one, region_ids or frozenset()):
-                per_region[name] = kind
+                _keep(per_region, name, kind, one)
             elif reader.takes is not None and not reader.takes(one):
                 others[name] = kind
             elif whole.setdefault(name, (kind, []))[0] == kind:
@@ -159,14 +162,17 @@ def sort_results(result: Sequence[Any]) -> Results:
             else:
                 others[name] = kind
             continue
+        if kind == "relation":
+            relations.append(one)
+            continue
         if key is None or type(name) is not str:
             others[_text(name) or _text(kind) or "without a name"] = _text(kind) or "unknown"
             continue
         value = one.get("value", _NOTHING_TO_READ)
         if type(value) is not dict:
             raw = None if value is None else _NOTHING_TO_READ
-        elif "item_index" in one or _has_coordinates(value) or (region_ids and _id(one) in region_ids):
-            per_region[name] = kind
+        elif "item_index" in one or _has_coordinates(value) or (region_ids and id_of(one) in region_ids):
+            _keep(per_region, name, kind, one)
             continue
         else:
             raw = value.get(key, _NOTHING_TO_READ)
@@ -175,16 +181,31 @@ def sort_results(result: Sequence[Any]) -> Results:
             answers[name] = (kind, [raw])
         else:
             known[1].append(raw if known[0] == kind else _NOTHING_TO_READ)
-    return Results(answers, whole, others, per_region)
+    return Results(answers, whole, others, per_region, relations)
+
+
+def _keep(per_region: dict[str, tuple[str, list[Any]]], name: str, kind: str, one: Any) -> None:
+    known = per_region.setdefault(name, (kind, []))
+    # of another type than the control's first: nothing that its reader could read
+    known[1].append(one if known[0] == kind else {**one, "value": {}})
 
 
 def _of_a_region(one: Mapping[str, Any], region_ids: frozenset[str | int | None]) -> bool:
     value = one.get("value")
-    return "item_index" in one or (isinstance(value, dict) and _has_coordinates(value)) or _id(one) in region_ids
+    return "item_index" in one or (isinstance(value, dict) and _has_coordinates(value)) or id_of(one) in region_ids
 
 
 _NOTHING_TO_READ = object()
 """Stands for a result without the answer that its type should hold, or of another type than the control's first."""
+
+
+def raws_of(kind: str, results: Sequence[Mapping[str, Any]]) -> list[Any]:
+    """What the results of one control hold, as the readers of their type take it."""
+    key = VALUE_KEYS.get(kind)
+    if key is None:
+        return list(results)
+    values = [one.get("value") for one in results]
+    return [value.get(key, _NOTHING_TO_READ) if isinstance(value, dict) else None for value in values]
 
 
 def read_labels(raws: Sequence[Any], *, paths: bool = False) -> Value | Missing:
@@ -256,11 +277,12 @@ def _region_ids(result: Sequence[Any]) -> frozenset[str | int | None]:
         value = one.get("value")
         carries = isinstance(value, dict) and _has_coordinates(value)
         if carries or _text(one.get("type")) not in _TASK_LEVEL:
-            found.add(_id(one))
+            found.add(id_of(one))
     return frozenset(found - {None})
 
 
-def _id(one: Mapping[Any, Any]) -> str | int | None:
+def id_of(one: Mapping[Any, Any]) -> str | int | None:
+    """A result's id; that of a region is also on the results about it."""
     ident = one.get("id")
     return ident if isinstance(ident, str | int) else None
 

@@ -37,6 +37,7 @@ def read_minimal(path: Path, form: str, schema: ConfiguredSchema) -> Iterator[Un
 
     Raises DataNotTrusted as `read_export`.
     """
+    schema.lose_regions()
     of_csv = form == "csv_min"
     rows = (_from_csv(row, schema) for _, row in read_records(path, KEYS)) if of_csv else read_array(path)
     for _, group in groupby(rows, key=lambda row: row.get("id") if isinstance(row, dict) else None):

@@ -139,4 +139,5 @@ def test_the_defaults_of_every_kind() -> None:
         "ranking": ("nominal", "kendall"),
         "spans": ("nominal", "character"),
         "regions": ("nominal", "iou_50"),
+        "relations": ("nominal", "masi_of_relations"),
     }

@@ -15,7 +15,6 @@ from tests.unit.label_studio_files.tasks import alpha, annotation, choose, resul
 
 TEXT = '<Text name="text" value="$text"/>'
 YES_NO = '<Choice value="Yes"/><Choice value="No"/>'
-REPEATED = f'<Choices name="c_{{{{idx}}}}" toName="text">{YES_NO}</Choices>'
 
 
 def question(control: str, name: str = "q") -> Question:
@@ -73,11 +72,10 @@ def test_bounds_of_scalars(control: str, bounds: Any) -> None:
 @pytest.mark.parametrize(
     ("control", "name", "kind", "reason"),
     [
-        (f'<Choices name="q" toName="text" perRegion="true">{YES_NO}</Choices>', "q", "choices", "one region"),
-        (f'<Choices name="q" toName="text" perItem="true">{YES_NO}</Choices>', "q", "choices", "one region"),
-        ('<Rating name="q" toName="text" perRegion="true"/>', "q", "rating", "one region"),
+        ('<Choices name="q" toName="text" perRegion="true" value="$own"/>', "q", "choices", "the task's data"),
+        ('<Choices name="q" toName="text" perItem="true" value="$own"/>', "q", "choices", "the task's data"),
         (
-            f'<Repeater on="$x"><View visibleWhen="choice-selected">{REPEATED}</View></Repeater>',
+            '<Repeater on="$x"><Choices name="c_{{idx}}" toName="text" value="$own"/></Repeater>',
             "c_{{idx}}",
             "choices",
             "Repeater",

@@ -112,8 +112,8 @@ def test_every_answer_about_a_task_is_that_of_the_json_export(convert: Callable[
     found, notes = table_of(convert(TASKS))
     whole, _ = table_of(tmp_path / "export.json")
     assert found.unit_ids == whole.unit_ids == ["1", "2", "3"]
-    assert set(found.questions) == set(whole.questions)
-    for name in set(MEASURED) & set(whole.questions):
+    assert set(found.questions) == set(whole.questions) - {"polarity"}
+    for name in set(MEASURED) & set(found.questions):
         assert values(found.questions[name]) == values(whole.questions[name]), name
     assert values(found.questions["sent"]) == {
         ("1", "2"): "Good",
@@ -128,7 +128,8 @@ def test_every_answer_about_a_task_is_that_of_the_json_export(convert: Callable[
 
 def test_an_answer_about_a_region_is_not_read_as_one_about_the_task(convert: Callable[..., Path]) -> None:
     found, _ = table_of(convert(TASKS))
-    assert [one.question for one in found.not_measured if one.question == "polarity"] == ["polarity"]
+    (refused,) = (one for one in found.not_measured if one.question == "polarity")
+    assert "does not tell which region" in refused.reason
 
 
 def test_without_the_label_config_nothing_tells_answers_from_data(convert: Callable[..., Path]) -> None:
@@ -173,3 +174,29 @@ def test_rows_that_are_none_are_left_out_with_their_reason(tmp_path: Path) -> No
     found = list(open_files([path], label_config=CONFIG).units)
     assert [one.reason for one in found if isinstance(one, SkippedTask)] == ["not an object but a number"]
     assert [getattr(one, "id", None) for one in found] == ["1", None, "2"]
+
+
+def test_relations_are_not_in_them_and_said_so(convert: Callable[..., Path]) -> None:
+    config = CONFIG.replace("</View>", '<Relations><Relation value="knows"/></Relations></View>')
+    relation = {"type": "relation", "from_id": "r0", "to_id": "r1", "direction": "right", "labels": ["knows"]}
+    results = [*everything("Good", ["a"], ["A"], 4, ["x"]), relation]
+    tasks = [task(1, annotation(1, 2, results), annotation(2, 3, results), data={"text": TEXT})]
+    found, _ = table_of(convert(tasks, config), config)
+    assert "relations" not in found.questions
+    assert {one.question for one in found.not_measured} == {"polarity", "relations"}
+
+
+def test_regions_in_a_repeater_are_refused(convert: Callable[..., Path]) -> None:
+    config = """<View><Repeater on="$pages" indexFlag="{{idx}}"><Image name="page_{{idx}}" value="$pages[{{idx}}].url"/>
+        <RectangleLabels name="box_{{idx}}" toName="page_{{idx}}"><Label value="Car"/></RectangleLabels>
+        <Rating name="sharp_{{idx}}" toName="page_{{idx}}" perRegion="true"/></Repeater></View>"""
+    place = {"x": 0, "y": 0, "width": 10, "height": 10, "rotation": 0}
+    made = {"id": "b", "to_name": "page_1", "original_width": 100, "original_height": 100}
+    results = [
+        {**made, "from_name": "box_1", "type": "rectanglelabels", "value": {**place, "rectanglelabels": ["Car"]}},
+        {**made, "from_name": "sharp_1", "type": "rating", "value": {**place, "rating": 3}},
+    ]
+    tasks = [task(1, annotation(1, 2, results), annotation(2, 3, []), data={"pages": [{"url": "a"}, {"url": "b"}]})]
+    found, _ = table_of(convert(tasks, config), config)
+    # the converter loses them, and "nothing marked" would be no true answer
+    assert [one.question for one in found.not_measured] == ["box_{{idx}}", "sharp_{{idx}}"]

@@ -44,20 +44,23 @@ def test_two_numbers_of_one_control_are_unreadable_unless_equal() -> None:
 
 
 @pytest.mark.parametrize(
-    "of_region",
+    ("of_part", "unit"),
     [
-        {"id": "r1", "value": {"start": 0, "end": 7, "choices": ["good"]}},
-        {"id": "r1", "value": {"choices": ["good"]}},
-        {"id": "other", "value": {"x": 1, "y": 2, "width": 3, "height": 4, "choices": ["good"]}},
-        {"id": "other", "value": {"choices": ["good"]}, "item_index": 0},
+        ({"id": "r1", "value": {"start": 0, "end": 7, "choices": ["good"]}}, "1#1"),
+        ({"id": "r1", "value": {"choices": ["good"]}}, "1#1"),
+        ({"id": "other", "value": {"start": 8, "end": 9, "choices": ["good"]}}, "1#2"),
+        ({"id": "other", "value": {"choices": ["good"]}, "item_index": 3}, "1#3"),
     ],
 )
-def test_an_answer_about_a_region_is_never_one_about_the_task(of_region: dict[str, Any]) -> None:
-    per_region = {"from_name": "polarity", "to_name": "text", "type": "choices", **of_region}
-    for results in ([SPAN, per_region], [per_region, SPAN]):
-        table = table_of([task(1, annotation(1, 2, results))])
-        assert {name: one.question.kind for name, one in table.questions.items()} == {"ner": "spans"}
-        assert {one.question: one.kind for one in table.not_measured} == {"polarity": "choices"}
+def test_an_answer_about_a_part_is_never_one_about_the_task(of_part: dict[str, Any], unit: str) -> None:
+    per_part = {"from_name": "polarity", "to_name": "text", "type": "choices", **of_part}
+    for results in ([SPAN, per_part], [per_part, SPAN]):
+        table = table_of([task(1, annotation(1, 2, results), data={"text": "x" * 10})])
+        assert {name: one.question.kind for name, one in table.questions.items()} == {
+            "ner": "spans",
+            "polarity": "choice",
+        }
+        assert values(table.questions["polarity"]) == {(unit, "2"): "good"}
 
 
 def test_a_task_level_answer_beside_a_region_is_read() -> None:
@@ -113,7 +116,7 @@ def test_every_known_type_is_either_a_question_or_listed_as_not_measured(shape: 
     for config in (None, shape["config"]):
         table = table_of([task(1, annotation(1, 2, shape["result"]))], config)
         named = {*table.questions, *(one.question for one in table.not_measured)}
-        made = {one.get("from_name", one["type"]) for one in shape["result"]}
+        made = {one.get("from_name", "relations") for one in shape["result"]}
         assert {name for name in made if re.sub(r"_\d+$", "_{{idx}}", name) not in named} <= named
         assert not table.malformed
         answered = [name for name, one in table.questions.items() if one.ratings.n_ratings]

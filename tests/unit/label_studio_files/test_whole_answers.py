@@ -60,7 +60,7 @@ class TestText:
         note: dict[str, Any] = {"id": "a", "from_name": "note", "to_name": "text", "type": "textarea"}
         note["value"] = {"start": 0, "end": 1, "text": ["about it"]}
         table = table_of([task(1, annotation(1, 2, [region, note]))])
-        assert "note" not in table.questions
+        assert values(table.questions["note"]) == {("1#1", "2"): "about it"}
 
 
 class TestRanker:
@@ -222,7 +222,7 @@ class TestRepeater:
         assert fields["iaa_raters"] == {"1": 2.0, "2": 2.0, "3": 1.0}
         assert "iaa_majority" not in fields
         decided = measure(table, settings, batch=["1", "2", "3", "4"]).decision.questions["q_{{idx}}"]
-        assert "1 of the named units are not there: 4." in " ".join(decided.messages)
+        assert "1 of the named units is not there: 4." in " ".join(decided.messages)
 
     def test_a_conflict_about_an_item_makes_one_review_task_with_every_vote(self) -> None:
         table = self.table([["yes", "no"], ["yes", "yes"]])
