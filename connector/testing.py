@@ -30,6 +30,8 @@ from connector.errors import (
     ConnectorError,
     DataNotTrusted,
     FixAccess,
+    FixConfiguration,
+    NotThere,
     RetryLater,
     SkippedTask,
     ToolTrouble,
@@ -50,6 +52,7 @@ from connector.tools.base import (
     ReviewItem,
     SetField,
     Tool,
+    WriteOp,
 )
 
 FAULTS: Mapping[str, tuple[type[ConnectorError], ...]] = {
@@ -140,6 +143,13 @@ class World(ReadingWorld, Protocol):
 
     def content(self, unit: str) -> Mapping[str, Any]:
         """The unit's own fields as they stand in the tool."""
+
+    def in_the_way(self) -> AbstractContextManager[WriteOp]:
+        """Let something that a person made or configured stand in the way of a write while inside; gives that write, of
+        units that are there."""
+
+    def decide(self, task: str, *, submitted: bool) -> None:
+        """Answer this review task as a reviewer does who submits the answer, or leaves it unfinished or skips it."""
 
     def fault(self, name: str) -> AbstractContextManager[None]:
         """Make every call fail in this way while inside; "restart" takes the server away once, in mid-pull."""
@@ -344,6 +354,39 @@ class ToolContract(ReadingContract):
         world.delete(ids[1])
         assert list(tool.unit_ids()) == [ids[0], *ids[2:]]
 
+    # Before writing
+
+    def test_what_nothing_stands_in_the_way_of_is_verified_in_silence(
+        self, world: World, tool: Tool, ids: list[str]
+    ) -> None:
+        """It writes nothing, also where everything stands there already; then the operation succeeds."""
+        can = tool.capabilities
+        fields = [SetField(STATUS, "agreed", tuple(ids[:2])), ClearFields((STATUS,), tuple(ids[:2]))]
+        per_unit = [PutFields({ids[0]: {ORDER: 0.5, STATUS: None}})] if can.per_unit else []
+        shown = [*([VIEW] if can.view else ()), *([PutSummary("alpha .72")] if can.summary else ())]
+        reviews = [PutReviewTasks((ReviewItem(ids[0], {"rater 1": "Positive"}),))] if can.review else []
+        for op in (*fields, *per_unit, *shown, *reviews):
+            for _ in range(2):
+                before = world.state()
+                world.tool().verify(op)
+                assert world.state() == before
+                assert tool.apply(op).failed is None
+
+    def test_what_a_person_has_put_in_the_way_is_told_before_anything_is_written(
+        self, world: World, tool: Tool
+    ) -> None:
+        """With what to do about it; carrying the operation out is refused in the same way."""
+        with world.in_the_way() as op:
+            before = world.state()
+            for act in (tool.verify, tool.apply, world.tool().verify, world.tool().apply):
+                with pytest.raises((FixConfiguration, NotThere)) as caught:
+                    act(op)
+                assert len(caught.value.message) > 20
+                assert caught.value.hint
+                _shows_none(world, caught.value, "")
+            assert world.state() == before
+        world.tool().verify(op)
+
     # Writing fields
 
     def test_a_field_is_written_once(self, world: World, tool: Tool, ids: list[str]) -> None:
@@ -467,6 +510,19 @@ class ToolContract(ReadingContract):
         assert {unit: again.remote[unit] for unit in ids[:2]} == {unit: first.remote[unit] for unit in ids[:2]}
         assert again.remote["review_project"] == first.remote["review_project"]
         assert len({again.remote[unit] for unit in ids[:3]}) == 3
+
+    def test_a_decided_review_task_is_told_from_the_others(self, world: World, tool: Tool, ids: list[str]) -> None:
+        """By the unit it is about."""
+        if not tool.capabilities.review:
+            pytest.skip("this tool has no review tasks")
+        items = tuple(ReviewItem(unit, {"rater 1": "Positive", "rater 2": "Negative"}) for unit in ids[:3])
+        remote = tool.apply(PutReviewTasks(items)).remote
+        project = remote["review_project"]
+        assert set(tool.undecided(project)) == set(tool.review_tasks(project)) == set(ids[:3])
+        world.decide(remote[ids[1]], submitted=True)
+        world.decide(remote[ids[2]], submitted=False)
+        assert set(world.tool().undecided(project)) == {ids[0], ids[2]}
+        assert set(tool.review_tasks(project)) == set(ids[:3])
 
     def test_review_tasks_of_units_that_are_gone(self, world: World, tool: Tool, ids: list[str]) -> None:
         """They are told as missing."""

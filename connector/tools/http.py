@@ -23,7 +23,7 @@ from pydantic import SecretStr
 from requests.adapters import HTTPAdapter
 from requests.auth import AuthBase
 from urllib3 import BaseHTTPResponse
-from urllib3.exceptions import HTTPError, InvalidHeader, LocationValueError, ReadTimeoutError
+from urllib3.exceptions import HTTPError, InvalidHeader, LocationValueError, MaxRetryError, ReadTimeoutError
 from urllib3.util import Retry, parse_url
 
 from connector.errors import FixAccess, FixConfiguration, RetryLater, ToolTrouble, UnexpectedAnswer
@@ -94,7 +94,8 @@ class RestClient(ABC):
     ----------
     url : where its start page opens; a sub-path is kept, with or without a final slash.
     auth : signs each request.
-    patience : seconds of waiting, in all, for a server that answered before and went away (a restart takes 25-30).
+    patience : seconds of waiting, in all, for a server that answered before and went away (a restart takes 25-30),
+        whether its host refuses connections, a proxy closes them at once, or it says so itself (503).
 
     Until the server has answered once, a refused connection is reported after about 3 seconds. No call lasts longer
     than its `seconds` and the patience together, however slowly the answer drips.
@@ -360,9 +361,11 @@ class RestClient(ABC):
             return CutOff(f"The connection to {self.url} broke in mid-answer.", AGAIN)
         if isinstance(error, requests.exceptions.RetryError):
             return RetryLater(f"{self.product} at {self.url} is overloaded or restarting.", AGAIN)
-        return RetryLater(
-            f"{self.product} at {self.url} cannot be reached ({_cause(error)}).", f"{AGAIN} Is the url right?"
-        )
+        away = f"{self.product} at {self.url} cannot be reached ({_cause(error)})."
+        if not self._met:
+            return RetryLater(away, f"{AGAIN} Is the url right?")
+        waited = error.args and isinstance(error.args[0], MaxRetryError)
+        return RetryLater(f"{away} It was not back after {self._waits:g} seconds." if waited else away, AGAIN)
 
     def _session(self) -> requests.Session:
         session = _Session()
@@ -442,15 +445,28 @@ def _parts(url: str) -> SplitResult | None:
 
 
 class _Waiting(Retry):
-    """Waits that add up to no more than `left` seconds, those that the server asks for included."""
+    """Repeats for no longer than `seconds` from the first failure on, whatever the failures are: refused, reset, closed
+    without an answer, 503 or a wait that the server asks for."""
 
-    left = 0.0
+    seconds = 0.0
+    until: float | None = None
+    """The end of it by the clock; None before the first failure."""
+
+    @property
+    def left(self) -> float:
+        """Seconds."""
+        return self.seconds if self.until is None else max(0.0, self.until - time.monotonic())
 
     def new(self, **changes: Any) -> Self:
-        """As the library's, with what is left of the time."""
+        """As the library's (after a failure), with the same end."""
         other = super().new(**changes)
-        other.left = self.left
+        other.seconds = self.seconds
+        other.until = time.monotonic() + self.seconds if self.until is None else self.until
         return other
+
+    def is_exhausted(self) -> bool:
+        """As the library's, or out of time."""
+        return super().is_exhausted() or (self.until is not None and self.until < time.monotonic())
 
     def get_retry_after(self, response: BaseHTTPResponse) -> float | None:
         """What the server asks for, as far as there is time; None where it cannot be read."""
@@ -460,39 +476,28 @@ class _Waiting(Retry):
             return None
         return None if asked is None else min(asked, self.left)
 
-    def is_retry(self, method: str, status_code: int, has_retry_after: bool = False) -> bool:
-        """As the library's, while there is time."""
-        return self.left > 0 and super().is_retry(method, status_code, has_retry_after)
-
-    def sleep(self, response: BaseHTTPResponse | None = None) -> None:
-        """As the library's, counted."""
-        started = time.monotonic()
-        super().sleep(response)
-        self.left -= time.monotonic() - started
+    def get_backoff_time(self) -> float:
+        """As the library's, as far as there is time."""
+        return min(super().get_backoff_time(), self.left)
 
 
 def retries(seconds: float, methods: frozenset[str] | None) -> Retry:
-    """Waits of 0, 1, 2, 4, 8, 10, 10 ... seconds that add up to about `seconds`; `methods` None: any method may repeat.
+    """Repeats at once, then after 1, 2, 4, 8, 10, 10 ... seconds, until `seconds` are over; `methods` None: any method
+    may repeat.
 
-    A refused connection is repeated for every method, since nothing was sent.
+    A refused connection is repeated for every method, since nothing was sent. One that was closed or reset is not: what
+    a creating call has made is not known then.
     """
-    waits, count = 0.0, 1
-    while waits < seconds:
-        waits += min(10.0, 0.5 * 2**count)
-        count += 1
     retry = _Waiting(
-        total=count,
-        connect=count,
-        read=3,
+        total=None,
         redirect=0,
-        status=count,
         allowed_methods=methods,
         status_forcelist=_AWAY,
         backoff_factor=0.5,
         backoff_max=10,
         raise_on_status=False,
     )
-    retry.left = seconds
+    retry.seconds = seconds
     return retry
 
 

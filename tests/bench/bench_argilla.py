@@ -152,6 +152,8 @@ class Bench:
     def push(self, ids: list[str]) -> tuple[float, float]:
         """Seconds of ours and of bare bulk writes of three fields, in turns batch by batch: a server's pace drifts."""
         tool = self.tool()
+        for _ in tool.pull():  # as before every push
+            pass
         tool.apply(PutFields({ids[0]: _scores(0)}))  # makes the properties
         ours = bare = 0.0
         for turn, start in enumerate(range(0, len(ids), BULK)):

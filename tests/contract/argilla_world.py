@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from connector.tools.argilla.tool import Argilla
-from connector.tools.base import Tool
+from connector.tools.base import PutFields, Tool, WriteOp
 from tests.contract.recorded_argilla import PAGE, RecordedArgilla
 from tests.contract.served import Answer, Request
 
@@ -35,7 +35,15 @@ class RecordedArgillaWorld:
         self.key = key or server.owner_key
         self.tools: list[Argilla] = []
         server.dataset["allow_extra_metadata"] = False
-        server.properties.append({**server.new_part(), "name": "n", "title": "N", **PROPERTY})
+        self._fill()
+
+    def remake(self, **how: Any) -> None:
+        """Make the dataset again under its name, as `RecordedArgilla.remake`, with eight records of other ids."""
+        self.server.remake(**how)
+        self._fill()
+
+    def _fill(self) -> None:
+        self.server.properties.append({**self.server.new_part(), "name": "n", "title": "N", **PROPERTY})
         for number in range(RECORDS):
             self._add(number)
 
@@ -91,6 +99,21 @@ class RecordedArgillaWorld:
 
     def content(self, unit: str) -> Mapping[str, Any]:
         return dict(self.server.record(unit)["metadata"] or {})
+
+    @contextmanager
+    def in_the_way(self) -> Iterator[WriteOp]:
+        """A person's metadata property bears the name of one of ours and holds numbers."""
+        theirs = {"settings": {"type": "float", "min": None, "max": None}, "visible_for_annotators": True}
+        held = {**self.server.new_part(), "name": "iaa_status", "title": "Mine", **theirs}
+        self.server.properties.append(held)
+        try:
+            yield PutFields({self.server.records[0]["id"]: {"iaa_agreement": 1.0, "iaa_status": "agreed"}})
+        finally:
+            self.server.properties.remove(held)
+
+    def decide(self, task: str, *, submitted: bool) -> None:
+        record = self.server.any_record(task)
+        self.server.respond(record, 0, {"label": "pos"}, "submitted" if submitted else "draft")
 
     def _add(self, number: int) -> str:
         """A record with two responses, as the SDK uploads it: all at once."""
@@ -161,6 +184,8 @@ class RecordedArgillaWorld:
             threading.Event().wait(0.3)
             self.server.start()
 
+        for tool in self.tools:
+            tool.client._be_patient(10.0)  # a busy machine may take longer than the moment that was meant
         back = threading.Thread(target=bounce)
         with self.server.failing(once):
             yield

@@ -136,6 +136,25 @@ class RecordedArgilla(Served):
     def record(self, number: str) -> dict[str, Any]:
         return next(one for one in self.records if one["id"] == number)
 
+    def remake(self, *, keep_as: str | None = None) -> None:
+        """Delete the dataset, or give it another name, and make one of its name, without records."""
+        old = self.datasets[0]
+        self.dataset = {**copy.deepcopy(old.dataset), "id": self.new_id(), "last_activity_at": self.now()}
+        self.questions, self.fields = (
+            [{**copy.deepcopy(one), "id": self.new_id(), "dataset_id": self.dataset["id"]} for one in part]
+            for part in (old.questions, old.fields)
+        )
+        self.properties, self.records = [], []
+        if keep_as is None:
+            self.datasets.remove(old)
+        else:
+            old.dataset["name"] = keep_as
+        self.datasets.insert(0, Held(self.dataset, self.questions, self.fields, self.properties, self.records))
+
+    def any_record(self, number: str) -> Item:
+        """A record of whichever dataset."""
+        return self._any_record(number)[1]
+
     def held(self, number: str) -> Held:
         """The dataset of this id; answers 404 where it is not."""
         for one in self.datasets:

@@ -14,7 +14,7 @@ from connector.errors import FixConfiguration, ToolTrouble
 from connector.tools.argilla import write
 from connector.tools.argilla.tool import Argilla
 from connector.tools.base import PutFields, PutReviewTasks, RemoveReview, ReviewItem, SetField
-from tests.contract.argilla_world import RecordedArgillaWorld
+from tests.contract.argilla_world import PROPERTY, RecordedArgillaWorld
 from tests.contract.recorded_argilla import Held, RecordedArgilla
 from tests.contract.served import Answer, Fault, Request
 
@@ -223,6 +223,21 @@ def test_raters_get_a_word_in_between_batches(server: RecordedArgilla, tool: Arg
     assert [len(body["items"]) for body in sent(server, *BULK)] == [100, 100, 50]
 
 
+def test_a_receipt_names_the_records_that_held_no_metadata_at_all(
+    server: RecordedArgilla, tool: Argilla, ids: list[str]
+) -> None:
+    """The first time, since no later one can tell; nothing of ours, and an object that is empty, are no "none"."""
+    for unit, metadata in zip(ids, (None, {}, {"n": 1}, None), strict=False):
+        server.record(unit)["metadata"] = metadata
+    taken = tool.apply(PutFields({ids[3]: {"iaa_status": None}}))
+    assert (taken.bare, server.record(ids[3])["metadata"]) == ((), None)
+    op = SetField("iaa_status", "agreed", tuple(ids[:4]))
+    assert [tool.apply(op).bare for _ in range(2)] == [(ids[0], ids[3]), ()]
+    cleared = tool.apply(PutFields({unit: {"iaa_status": None} for unit in ids[:4]}, bare=(ids[0], ids[2])))
+    assert cleared.bare == ()
+    assert [server.record(unit)["metadata"] for unit in ids[:4]] == [None, {}, {"n": 1}, {}]
+
+
 # Reviews
 
 VOTES = {"Rater A": "pos", "Rater B": "neg|ative"}
@@ -373,3 +388,26 @@ def test_a_workspace_into_which_somebody_was_put_stays(
     server.members[server.workspaces[1]["id"]] = [server.users[0]]
     tool.apply(RemoveReview(receipt.remote["review_project"]))
     assert (len(server.datasets), len(server.workspaces)) == (1, 2)
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_a_workspace_that_two_datasets_share_goes_with_the_last_review_dataset_in_it(
+    first: int, server: RecordedArgilla, world: RecordedArgillaWorld
+) -> None:
+    """Whichever of them it was made for."""
+    rooms = copy.deepcopy(server.workspaces)
+    server.remake(keep_as="other")
+    record = server.add("text of the second")
+    server.properties.append({**server.new_part(), "name": "n", "title": "N", **copy.deepcopy(PROPERTY)})
+    second = world.argilla()
+    one = Argilla(server.url, server.owner_key, "recorded/other")
+    made = [
+        (one, review(one, server.datasets[1].records[0]["id"]).remote["review_project"]),
+        (second, review(second, record["id"]).remote["review_project"]),
+    ]
+    assert len(server.workspaces) == 2
+    for tool, number in (made[first], made[1 - first]):
+        assert server.workspaces != rooms
+        tool.apply(RemoveReview(number))
+    assert server.workspaces == rooms
+    one.close()

@@ -16,7 +16,7 @@ import pytest
 import requests
 
 from connector import cli
-from connector.demo.argilla_seed import Annotator, ArgillaApi, question
+from connector.demo.argilla_seed import Annotator, ArgillaApi, make_annotator, question
 from connector.demo.argilla_server import ArgillaServer
 from connector.tools.argilla.tool import Argilla
 from connector.tools.base import Receipt, WriteOp
@@ -74,13 +74,9 @@ def run(argilla: ArgillaServer, tmp_path: Path) -> Callable[..., Run]:
 def state(made: SmallDataset) -> Any:
     """What a removal must leave as it was: records with their responses, properties, datasets, workspaces.
 
-    A record's own time is left out: our writes move it, and no page shows it. Metadata that were null are {} after a
-    removal, as the `argilla` library makes them anyhow.
+    A record's own time is left out: our writes move it, and no page shows it.
     """
-    records = [
-        {key: value for key, value in {**one, "metadata": one["metadata"] or {}}.items() if key != "updated_at"}
-        for one in made.records()
-    ]
+    records = [{key: value for key, value in one.items() if key != "updated_at"} for one in made.records()]
     places = (f"me/datasets/{made.id}/metadata-properties", "me/datasets", "me/workspaces")
     properties, datasets, rooms = (made.owner.call("GET", f"/api/v1/{place}")["items"] for place in places)
     for one in datasets:
@@ -240,6 +236,67 @@ def test_conflicts_go_to_a_review_dataset_once_and_a_reviewers_answer_stays(
     assert restored(made, before, rows=[2])
 
 
+def test_a_dataset_made_again_has_a_review_dataset_of_its_own_and_the_old_one_is_told(
+    dataset: Callable[..., SmallDataset], run: Callable[..., Run]
+) -> None:
+    old = dataset(ROWS, name="made again")
+    connector = run(old, review={})
+    connector("sync")
+    kept = reviews(old)
+    answer = {"status": "submitted", "values": {"sentiment": {"value": "yes"}}}
+    old.owner.call("POST", f"/api/v1/records/{kept[0]['id']}/responses", answer)
+    assert "2 review tasks" in (said := connector("review", "status"))
+    assert "1 of them undecided" in said
+    kept = reviews(old)
+    (orphan,) = review_datasets(old)
+    old.owner.call("DELETE", f"/api/v1/datasets/{old.id}")
+
+    new = dataset(ROWS, name="made again")
+    before = state(new)
+    said = connector("sync")
+    assert "Pulled everything" in said
+    assert f"/dataset/{orphan['id']}/annotation-mode (connector remove --review" in said
+    assert {one["external_id"] for one in reviews(new)} == {new.record_ids[1], new.record_ids[5]}
+    assert reviews(old) == kept, "the reviewer's decision stays"
+    assert orphan["id"] in connector("check")
+    assert orphan["id"] in connector("remove")
+    connector("remove", "--review")
+    assert review_datasets(old) == review_datasets(new) == []
+    before[2][:] = [one for one in before[2] if one["id"] != orphan["id"]]
+    assert made_rooms(new) == []
+    before[3][:] = [one for one in before[3] if one["name"] != f"{WORKSPACE}-review"]
+    assert state(new) == before
+
+
+def test_ratings_of_a_user_who_is_deleted_stay(
+    dataset: Callable[..., SmallDataset], run: Callable[..., Run], argilla_owner: ArgillaApi
+) -> None:
+    rooms = {one["name"]: one["id"] for one in argilla_owner.call("GET", "/api/v1/me/workspaces")["items"]}
+    leaver = make_annotator(argilla_owner, rooms[WORKSPACE], "leaver", "a-leavers-password")
+    try:
+        made = dataset(ROWS)
+        as_leaver = ArgillaApi(argilla_owner.url, leaver.api_key)
+        for row, label in ((1, "no"), (3, "yes"), (4, "no")):
+            body = {"status": "submitted", "values": {"sentiment": {"value": label}}}
+            as_leaver.call("POST", f"/api/v1/records/{made.record_ids[row]}/responses", body)
+        as_leaver.close()
+        connector = run(made)
+        connector("sync")
+        shown = metadata(made)
+        assert [one["raters"] for one in shown] == [3, 3, 2, 2, 1, 2]
+        assert statuses(made) == ["agreed", "majority", "agreed", "agreed", "single", "conflict"]
+        report = json.loads(connector("report", "--format", "json"))
+    finally:
+        argilla_owner.call("DELETE", f"/api/v1/users/{leaver.id}")
+    assert [len(one["responses"]) for one in made.records()] == [3, 2, 2, 1, 0, 2], "the server deletes them"
+    for _ in range(2):
+        assert "3 ratings of users who were deleted since are kept" in connector("sync", "--full")
+        assert metadata(made) == shown
+    again = json.loads(connector("report", "--format", "json"))
+    assert again["questions"] == report["questions"]
+    assert again["questions"]["sentiment"]["n_raters"] == 4
+
+
 def test_an_admins_key_needs_a_review_workspace_that_is_there(
     dataset: Callable[..., SmallDataset], run: Callable[..., Run], argilla_owner: ArgillaApi
 ) -> None:
@@ -350,7 +407,7 @@ def test_a_record_that_is_deleted_between_pull_and_push_keeps_no_other_from_its_
 
     monkeypatch.setattr(Argilla, "apply", late)
     assert in_process(connector, monkeypatch, "sync") == 0
-    assert "1 tasks were deleted in the meantime" in capsys.readouterr().out
+    assert "1 record was deleted in the meantime" in capsys.readouterr().out
     assert statuses(made) == [status for row, status in enumerate(STATUSES) if row != 2]
     assert made.owner.call("GET", f"/api/v1/datasets/{made.id}/records", limit=1)["total"] == 5, "no ghost in its place"
     assert "Nothing to write" in connector("sync")
@@ -404,6 +461,12 @@ def review_datasets(made: SmallDataset) -> list[dict[str, Any]]:
     """Every other dataset of this server whose mark names this one."""
     there = made.owner.call("GET", "/api/v1/me/datasets")["items"]
     return [one for one in there if made.id in json.dumps(one["metadata"])]
+
+
+def made_rooms(made: SmallDataset) -> list[str]:
+    """Workspaces for reviews."""
+    names = [one["name"] for one in made.owner.call("GET", "/api/v1/me/workspaces")["items"]]
+    return [name for name in names if name.endswith("-review")]
 
 
 def reviews(made: SmallDataset) -> list[dict[str, Any]]:

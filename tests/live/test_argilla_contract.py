@@ -22,7 +22,7 @@ from connector.demo.argilla_seed import (
 from connector.demo.argilla_server import ArgillaServer
 from connector.testing import ToolContract
 from connector.tools.argilla.tool import Argilla
-from connector.tools.base import Tool
+from connector.tools.base import PutFields, Tool, WriteOp
 from tests.live.argilla_fixtures import WORKSPACE
 
 PAGE, RECORDS = 3, 7
@@ -104,6 +104,20 @@ class RealWorld:
 
     def content(self, unit: str) -> Mapping[str, Any]:
         return dict(self.owner.call("GET", f"/api/v1/records/{unit}")["metadata"] or {})
+
+    @contextmanager
+    def in_the_way(self) -> Iterator[WriteOp]:
+        """A person's metadata property bears the name of one of ours and holds numbers."""
+        theirs = {"name": "iaa_status", "title": "Mine", "settings": {"type": "float"}, "visible_for_annotators": True}
+        made = self.owner.call("POST", f"/api/v1/datasets/{self.id}/metadata-properties", theirs)
+        try:
+            yield PutFields({next(iter(self.annotations())): {"iaa_agreement": 1.0, "iaa_status": "agreed"}})
+        finally:
+            self.owner.call("DELETE", f"/api/v1/metadata-properties/{made['id']}")
+
+    def decide(self, task: str, *, submitted: bool) -> None:
+        answer = {"status": "submitted" if submitted else "draft", "values": {"sentiment": {"value": "yes"}}}
+        self.owner.call("POST", f"/api/v1/records/{task}/responses", answer)
 
     @contextmanager
     def fault(self, name: str) -> Iterator[None]:

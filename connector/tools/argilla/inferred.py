@@ -100,7 +100,7 @@ class _Seen:
     """What the answers to one question looked like so far.
 
     numbers, sets, rankings, spans : how many answers of each form. texts : the hash of every text.
-    long : a text that is no label's came. known : the values of the texts that came first.
+    long : a text came that is too long for a label. known : the values of the texts that came first.
     items : what every list holds, in the first one's order; None before the first.
     """
 
@@ -122,7 +122,7 @@ class _Seen:
             known = self.known.get(raw)
             if known is None:
                 known = label(raw)
-                self.long = self.long or len(raw) > LONGEST_LABEL or "\n" in raw
+                self.long = self.long or len(raw) > LONGEST_LABEL
                 if len(self.known) < _LABELS_KEPT:
                     self.known[raw] = known
             return known

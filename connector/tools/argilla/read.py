@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeVar
 
 from connector.annotations.choices import clean
@@ -26,6 +27,8 @@ PAGE = 1000
 """The server gives no more."""
 ATTEMPTS = 4
 _PAUSE = 0.5
+LEAVE = 5.0
+"""Seconds that a reading which is broken off waits for the answer that is under way; a page of 1,000 takes one."""
 
 
 class Rows(NamedTuple):
@@ -42,6 +45,7 @@ class Reader:
     def __init__(self, client: Client, page_size: int = PAGE) -> None:
         self.client = client
         self.page_size = page_size
+        self._order: dict[str, list[str]] = {}
 
     def pages(self, dataset: str, activity: str) -> Iterator[Page]:
         """Every record with its responses. `activity` is the dataset's as it was before.
@@ -65,6 +69,12 @@ class Reader:
         rows = (record for rows in self.scan(dataset) for record in rows.records)
         return {record["id"]: _time(record.get("inserted_at")) for record in rows}
 
+    def places(self, dataset: str, *, fresh: bool = False) -> dict[str, int]:
+        """Where each record stands in the dataset's order, by id: as it was when all were last read unless `fresh`."""
+        if fresh or dataset not in self._order:
+            self.created(dataset)
+        return {unit: place for place, unit in enumerate(self._order[dataset])}
+
     def total(self, dataset: str) -> int:
         """How many records there are."""
         return self._ask(dataset, 0, 1, None)[1]
@@ -75,12 +85,14 @@ class Reader:
 
     def scan(self, dataset: str, include: str | None = None) -> Iterator[Rows]:
         """Every record once, in the order of insertion, as the API gives it. What comes in meanwhile is left out."""
-        seen: set[str] = set()
+        seen: dict[str, None] = {}
         for attempt in range(ATTEMPTS):
             # Another page size, so that records of one and the same time do not stand at the same seam again.
             for rows in self._pass(dataset, max(2, self.page_size - 7 * attempt), include):
                 new = [record for record in rows.records if record["id"] not in seen]
-                seen.update(record["id"] for record in new)
+                seen.update(dict.fromkeys(record["id"] for record in new))
+                if rows.last:
+                    self._order[dataset] = list(seen)
                 yield rows._replace(records=new)
                 if rows.last:
                     return
@@ -102,9 +114,9 @@ class Reader:
                 return
             last, done = records[-1]["id"], len(here)
             # Asked for while the caller works on this page: the server takes as long as everything else together.
-            upcoming = ahead(self._ask, dataset, done - 1, min(size, total - done + 1), include)
-            yield Rows(records, total, last=False)
-            again, _ = upcoming()
+            with ahead(self._ask, dataset, done - 1, min(size, total - done + 1), include) as upcoming:
+                yield Rows(records, total, last=False)
+                again, _ = upcoming()
             records = again[1:]
             if not again or again[0]["id"] != last or not here.isdisjoint(record["id"] for record in records):
                 return
@@ -117,10 +129,12 @@ class Reader:
         return _checked(self.client.get(f"api/v1/datasets/{dataset}/records", params), limit)
 
 
-def ahead(call: Callable[..., T], *given: Any) -> Callable[[], T]:
-    """Begins a call at once; its outcome, failure included, comes from what is returned.
+@contextmanager
+def ahead(call: Callable[..., T], *given: Any) -> Iterator[Callable[[], T]]:
+    """Begins a call at once, in a thread of its own; its outcome, failure included, comes from what is given.
 
-    A thread of its own that is left behind never keeps the program from ending.
+    A block that is left without it waits a few seconds for the call's end, so that no thread and no connection of it
+    are left. One that takes longer is left behind: it never keeps the program from ending.
     """
     outcome: list[T] = []
     failure: list[BaseException] = []
@@ -131,7 +145,7 @@ def ahead(call: Callable[..., T], *given: Any) -> Callable[[], T]:
         except BaseException as fault:  # noqa: BLE001 - raised where the outcome is asked for
             failure.append(fault)
 
-    worker = threading.Thread(target=work, daemon=True)
+    worker = threading.Thread(target=work, daemon=True, name="ahead")
     worker.start()
 
     def result() -> T:
@@ -140,7 +154,10 @@ def ahead(call: Callable[..., T], *given: Any) -> Callable[[], T]:
             raise failure.pop()  # not kept: it holds the frames that hold it, and a connection among them
         return outcome[0]
 
-    return result
+    try:
+        yield result
+    finally:
+        worker.join(LEAVE)
 
 
 def shaped(rows: Rows, cursor: Cursor) -> Page:

@@ -20,11 +20,11 @@ from connector.tools.argilla.client import Client, items_of
 from connector.tools.argilla.read import Reader
 from connector.tools.argilla.schema import Dataset
 from connector.tools.argilla.write import Records, is_id, page_of, put_records, refused_unit
-from connector.tools.base import PutReviewTasks, Receipt, ReviewItem
+from connector.tools.base import Finding, PutReviewTasks, Receipt, ReviewItem
 from connector.tools.http import Refused
 
 MARK = "agreement_connector"
-"""The key of a dataset's own metadata that says it is ours, and of which dataset. No page shows it."""
+"""The key of a dataset's own metadata that says it is ours, and of which dataset, by id and name. No page shows it."""
 SOURCE = "source_record"
 """The metadata of a review record: the record it is about. It is the external id too."""
 VOTES, TITLE = "iaa_votes", "Votes"
@@ -49,12 +49,43 @@ class Reviews:
 
     def find(self) -> dict[str, Any] | None:
         """The dataset with our mark, also one that is not finished; of several the oldest."""
-        there = items_of(self.client.get("api/v1/me/datasets"), "datasets")
-        ours = [item for item in there if self._is_ours(item)]
-        return min(ours, key=lambda item: str(item.get("inserted_at")), default=None)
+        return min(filter(self._is_ours, self._datasets()), key=_age, default=None)
+
+    def earlier(self) -> list[dict[str, Any]]:
+        """The review datasets of datasets that bore this one's name and were deleted, the newest first.
+
+        A dataset that is made again under a name is another source, with other records: what was decided on the old
+        ones stays where it is and counts for none of the new.
+        """
+        return sorted(filter(self._is_earlier, self._datasets()), key=_age, reverse=True)
+
+    def findings(self) -> Iterator[Finding]:
+        """What `connector check` says of them."""
+        for item in self.earlier():
+            yield Finding(
+                "warning",
+                f"The review dataset of an earlier {self._place}, which was deleted, is still there:"
+                f" {page_of(self.client.url, item['id'])}",
+                "Its decisions are on records that are gone; the dataset of now gets a review dataset of its own. To"
+                " delete the old one with the decisions in it: connector remove --review.",
+            )
 
     def tasks_in(self, dataset: str) -> dict[str, str]:
-        """The source records that have a review record in `dataset`, with its id."""
+        """The source records that have a review record in `dataset`, with its id.
+
+        Raises NotThere where it is the review dataset of another dataset.
+        """
+        if _marked(self.client.get(f"api/v1/datasets/{dataset}")).get("review_of", self.source.id) != self.source.id:
+            raise NotThere(f"The review dataset {dataset} belongs to another dataset than {self._place}.")
+        return self._tasks(dataset)
+
+    def undecided(self, dataset: str) -> set[str]:
+        """The source records whose review record in `dataset` nobody has submitted an answer to."""
+        records = (record for rows in self.reader.scan(dataset, include="responses") for record in rows.records)
+        found = ((unit_of(record), record.get("responses")) for record in records)
+        return {unit for unit, responses in found if unit is not None and not _is_decided(responses)}
+
+    def _tasks(self, dataset: str) -> dict[str, str]:
         records = (record for rows in self.reader.scan(dataset) for record in rows.records)
         return {unit: record["id"] for record in records if (unit := unit_of(record)) is not None}
 
@@ -77,7 +108,7 @@ class Reviews:
         if not op.items:
             return Receipt()
         target = self.find()
-        there = {} if target is None else self.tasks_in(target["id"])
+        there = {} if target is None else self._tasks(target["id"])
         new = [item for item in op.items if item.unit not in there]
         found = self.records.now([item.unit for item in new if is_id(item.unit)])
         missing = [item.unit for item in new if item.unit not in found]
@@ -96,7 +127,8 @@ class Reviews:
         return Receipt(tuple(tasks), tuple(missing), {"review_project": target["id"], **tasks}, failed)
 
     def remove(self, remote: str) -> Receipt:
-        """Delete the review dataset, and the workspace where we made it too and nobody was put into it.
+        """Delete the review dataset, one of an earlier dataset of this name too, and the workspace where we made it and
+        nobody was put into it.
 
         Of a dataset that holds records of others, or bears our mark no more, only our records that nobody has worked on
         go; `remote` says what stays as for Label Studio.
@@ -111,7 +143,7 @@ class Reviews:
         rows = self.reader.scan(remote, include="responses")
         ours = {record["id"]: unit_of(record) for part in rows for record in part.records}
         units = [unit for unit in ours.values() if unit is not None]
-        if not self._is_ours(target) or len(units) < len(ours):
+        if not (self._is_ours(target) or self._is_earlier(target)) or len(units) < len(ours):
             return self._remove_records(remote, ours)
         self._delete(f"api/v1/datasets/{remote}")
         self._delete_workspaces()
@@ -146,7 +178,7 @@ class Reviews:
             return str(found["id"])
         failure: FixConfiguration
         try:
-            body = {"id": self._workspace_id(name), "name": name}
+            body = {"id": workspace_id(name), "name": name}
             made = self.client.call("POST", "api/v1/workspaces", body=body, repeatable=False)
         except FixAccess:
             failure = _no_workspace(name)
@@ -161,9 +193,6 @@ class Reviews:
             return str(made["id"])
         raise failure
 
-    def _workspace_id(self, name: str) -> str:
-        return str(uuid5(_WORKSPACES, f"{self.source.id} {name}"))
-
     def _workspaces(self) -> list[dict[str, Any]]:
         return items_of(self.client.get("api/v1/me/workspaces"), "workspaces")
 
@@ -177,7 +206,7 @@ class Reviews:
                 "guidelines": self._guidelines(source.get("guidelines") if isinstance(source, dict) else None),
                 "allow_extra_metadata": False,
                 "distribution": {"strategy": "overlap", "min_submitted": 1},
-                "metadata": {MARK: {"review_of": self.source.id, "votes": votes}},
+                "metadata": {MARK: {"review_of": self.source.id, "source": self._place, "votes": votes}},
                 "workspace_id": workspace,
             }
             try:
@@ -199,12 +228,13 @@ class Reviews:
                 )
             return made
         raise FixConfiguration(
-            f"The review workspace has datasets of others called {self.source.name}-review to -review-{NAMES}.",
-            "Name another workspace under review.workspace.",
+            f"The review workspace has other datasets called {self.source.name}-review to -review-{NAMES}.",
+            "Name another workspace under review.workspace. If they belong to earlier datasets of this name (connector"
+            " check says so), connector remove --review deletes them.",
         )
 
     def _guidelines(self, source: Any) -> str:
-        place = literal(f"{self.source.workspace}/{self.source.name}")
+        place = literal(self._place)
         ours = f"Conflicts of [{place}]({self._link()}) for a reviewer to decide; the votes stand below each text."
         theirs = f"\n\n{source}" if isinstance(source, str) and source else ""
         return (ours + theirs)[:GUIDELINES_LENGTH]
@@ -280,7 +310,7 @@ class Reviews:
     def _votes(self, item: ReviewItem, external: Any) -> str:
         rows = "".join(f"| {literal(rater)} | {literal(answer)} |\n" for rater, answer in item.votes.items())
         also = f", {literal(str(external))}" if external else ""
-        place = literal(f"{self.source.workspace}/{self.source.name}")
+        place = literal(self._place)
         return f"{HEADER}{rows}\nFrom [{place}]({self._link()}), record {item.unit}{also}."
 
     def _make_records(self, dataset: str, bodies: Mapping[str, dict[str, Any]]) -> tuple[dict[str, str], str | None]:
@@ -297,7 +327,7 @@ class Reviews:
                     del todo[unit]
                     refusal = refusal or refused.message
                     continue
-                there = {unit: task for unit, task in self.tasks_in(dataset).items() if unit in bodies}
+                there = {unit: task for unit, task in self._tasks(dataset).items() if unit in bodies}
                 if not there.keys() & todo.keys():
                     raise
                 todo = {unit: one for unit, one in todo.items() if unit not in there}
@@ -334,7 +364,7 @@ class Reviews:
         """Delete a workspace that we made, once nothing and nobody is in it."""
         for workspace in self._workspaces():
             number = str(workspace["id"])
-            if number != self._workspace_id(str(workspace.get("name"))):
+            if number != workspace_id(str(workspace.get("name"))):
                 continue
             try:
                 left = items_of(self.client.get("api/v1/me/datasets", {"workspace_id": number}), "datasets")
@@ -350,8 +380,31 @@ class Reviews:
         except NotThere:
             return
 
+    @property
+    def _place(self) -> str:
+        """What the configuration calls the source."""
+        return f"{self.source.workspace}/{self.source.name}"
+
+    def _datasets(self) -> list[dict[str, Any]]:
+        return items_of(self.client.get("api/v1/me/datasets"), "datasets")
+
     def _is_ours(self, dataset: Any) -> bool:
         return _marked(dataset).get("review_of") == self.source.id
+
+    def _is_earlier(self, dataset: Any) -> bool:
+        mark = _marked(dataset)
+        of = str(mark.get("review_of"))
+        return mark.get("source") == self._place and of != self.source.id and is_id(of) and self._is_gone(of)
+
+    def _is_gone(self, dataset: str) -> bool:
+        """Whether there is no such dataset; one that has another name by now, or is not for this key, is there."""
+        try:
+            self.client.get(f"api/v1/datasets/{dataset}")
+        except NotThere:
+            return True
+        except FixAccess:
+            pass
+        return False
 
     def _link(self) -> str:
         return page_of(self.client.url, self.source.id)
@@ -369,6 +422,11 @@ def unit_of(record: Mapping[str, Any]) -> str | None:
         return external
     texts = fields.values() if isinstance(fields, dict) else ()
     return external if any(isinstance(text, str) and text.startswith(HEADER) for text in texts) else None
+
+
+def workspace_id(name: str) -> str:
+    """The id of a workspace that we make, for whichever dataset."""
+    return str(uuid5(_WORKSPACES, name))
 
 
 def literal(text: str) -> str:
@@ -403,6 +461,17 @@ def _marked(dataset: Any) -> Mapping[str, Any]:
     metadata = dataset.get("metadata") if isinstance(dataset, dict) else None
     mark = metadata.get(MARK) if isinstance(metadata, dict) else None
     return mark if isinstance(mark, dict) else {}
+
+
+def _age(dataset: Mapping[str, Any]) -> str:
+    return str(dataset.get("inserted_at"))
+
+
+def _is_decided(responses: Any) -> bool:
+    """The record's own status is not asked: it stays completed where the reviewer was deleted, decision and all."""
+    if not isinstance(responses, list):
+        raise UnexpectedAnswer("Argilla's record has another form than expected (no responses).")
+    return any(isinstance(one, dict) and one.get("status") == "submitted" for one in responses)
 
 
 def _copy(item: Mapping[str, Any], keys: Sequence[str]) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -35,7 +35,7 @@ class Argilla:
 
     name = "argilla"
     capabilities = base.Capabilities(
-        per_unit=True, longest_text=write.LONGEST, view=False, summary=False, outlive_users=False
+        per_unit=True, longest_text=write.LONGEST, view=False, summary=False, outlive_users=False, noun="record"
     )
 
     def __init__(
@@ -79,11 +79,13 @@ class Argilla:
 
     def open(self, known: str = "") -> base.Project:
         """Reach the dataset: two requests where it is as it was when `known` was written, else up to four."""
-        dataset = self._look(Dataset.from_text(known))
+        before = Dataset.from_text(known)
+        dataset = self._look(before)
         return base.Project(
             source=self.source,
             title=f"{self.workspace}/{self.dataset_name}",
             link=self.link,
+            is_new=before is not None and before.id != dataset.id,
             schema=ArgillaSchema(dataset.questions),
             n_units=dataset.total,
             required_ratings=dataset.min_submitted,
@@ -139,23 +141,30 @@ class Argilla:
                 return self._reviews().put(op)
             case base.RemoveReview():
                 return self._reviews().remove(op.remote)
-            case base.PutView() | base.RemoveView() | base.PutSummary() | base.RemoveSummary():
-                raise TypeError("Argilla has neither tabs nor a description of ours")
+            case base.PutView() | base.RemoveView() | base.PutSummary() | base.RemoveSummary() | base.DrawMarks():
+                raise TypeError("Argilla has neither tabs nor a description of ours, and draws no marks")
 
     def find_ours(self) -> Mapping[str, str]:
-        """Our metadata properties and our review dataset, where they are there."""
+        """Our metadata properties, our review dataset and those of earlier datasets, where they are there."""
         found: dict[str, str] = {}
         columns = self.writer.columns()
         if columns:
             found["columns"] = ",".join(columns)
-        dataset = self._reviews().find()
+        reviews = self._reviews()
+        dataset = reviews.find()
         if dataset is not None:
             found["review_project"] = str(dataset["id"])
+        if earlier := [str(one["id"]) for one in reviews.earlier()]:
+            found["earlier_reviews"] = ",".join(earlier)
         return found
 
     def review_tasks(self, remote: str) -> Mapping[str, str]:
         """The records that have a review record in the dataset `remote`, with its id."""
         return self._reviews().tasks_in(remote)
+
+    def undecided(self, remote: str) -> Collection[str]:
+        """The records whose review record in the dataset `remote` nobody has submitted an answer to."""
+        return self._reviews().undecided(remote)
 
     def review_link(self, remote: str) -> str:
         """The page of a review dataset."""
@@ -166,8 +175,8 @@ class Argilla:
         return check.names(self.client, self.dataset.workspace_id)
 
     def inspect(self, review: str | None = None) -> list[base.Finding]:
-        """Server, rights, what the dataset collects, what its answers cannot say, and where reviews would go."""
-        return check.inspect(self.client, self.reader, self.dataset, review)
+        """Server, rights, what the dataset collects, what its answers cannot say, and where reviews go and went."""
+        return [*check.inspect(self.client, self.reader, self.dataset, review), *self._reviews().findings()]
 
     def close(self) -> None:
         """Give connections back."""

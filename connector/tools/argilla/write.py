@@ -71,20 +71,23 @@ class Writer:
                     return Receipt(failed=f"{name} would be {shown}, which a property of type {kind} does not hold")
         self._make_properties({name for new in changes.values() for name in new if new[name] is not None})
         written: list[str] = []
+        bare: list[str] = []
         failed: str | None = None
         for start in range(0, len(changes), BATCH):
             part = {unit: changes[unit] for unit in list(changes)[start : start + BATCH]}
             try:
-                done, gone, failed = self._write(part)
+                done = self._write(part, op.bare)
             except Refused as refused:
                 if not written:
                     raise
-                done, gone, failed = [], [], refused.message
-            written += done
-            missing += gone
+                done = Receipt(failed=refused.message)
+            written += done.written
+            missing += done.missing
+            bare += done.bare
+            failed = done.failed
             if failed:
                 break
-        return Receipt(tuple(written), tuple(missing), failed=failed)
+        return Receipt(tuple(written), tuple(missing), failed=failed, bare=tuple(bare))
 
     def columns(self) -> list[str]:
         """The names of the metadata properties that we made."""
@@ -180,15 +183,16 @@ class Writer:
 
     # Values
 
-    def _write(self, changes: Mapping[str, Mapping[str, Any]]) -> tuple[list[str], list[str], str | None]:
-        """The records written, those that are gone, and why the rest was refused.
+    def _write(self, changes: Mapping[str, Mapping[str, Any]], bare: Collection[str]) -> Receipt:
+        """One bulk write.
 
         A record that holds the values already is sent too: after a failure the database has them, and the index may
         not.
         """
         now = self.records.now(list(changes))
         missing = [unit for unit in changes if unit not in now]
-        todo = {unit: merged(record.get("metadata"), changes[unit]) for unit, record in now.items()}
+        held = {unit: record.get("metadata") for unit, record in now.items()}
+        todo = {unit: merged(metadata, changes[unit], bare=unit in bare) for unit, metadata in held.items()}
         refusals: list[str] = []
         while todo and len(refusals) < REFUSED:
             items = [{"id": unit, "metadata": metadata} for unit, metadata in todo.items()]
@@ -209,14 +213,16 @@ class Writer:
             lacking = [unit for unit in todo if unit not in set(done)]
             if lacking:
                 refusals.append(f"Argilla did not store the metadata of {len(lacking)} records, such as {lacking[0]}")
-            return done, missing, refusals[0] if refusals else None
-        return [], missing, refusals[0] if refusals else None
+            new = tuple(unit for unit in done if held[unit] is None and todo[unit])
+            return Receipt(tuple(done), tuple(missing), failed=refusals[0] if refusals else None, bare=new)
+        return Receipt(missing=tuple(missing), failed=refusals[0] if refusals else None)
 
 
 class Records:
     """The records of one dataset as they are now, by id.
 
-    Many are read by pages that span them; where each stands in the dataset's order is looked up once.
+    Many are read by pages that span them: where each stands in the dataset's order is known from the last reading of
+    all, and looked up again where that does not hold any more.
     """
 
     def __init__(self, client: Client, reader: Reader, dataset: str) -> None:
@@ -228,12 +234,12 @@ class Records:
     def now(self, units: Sequence[str]) -> dict[str, dict[str, Any]]:
         """Those of `units` that are there, in this order."""
         found: dict[str, dict[str, Any]] = {}
-        for _ in range(2):  # a second time where deletions have moved the others
+        for fresh in (False, True):  # a second time where deletions have moved the others
             rest = [unit for unit in units if unit not in found]
             if len(rest) <= SINGLY:
                 break
-            if sum(unit not in self._places for unit in rest) > SINGLY or found:
-                self._places = {unit: place for place, unit in enumerate(self.reader.created(self.dataset))}
+            if fresh or not self._places:
+                self._places = self.reader.places(self.dataset, fresh=fresh)
             found |= self._by_pages(rest)
         singly = {unit: self.one(unit) for unit in units if unit not in found}
         return {unit: record for unit in units if (record := found.get(unit) or singly.get(unit)) is not None}
@@ -290,11 +296,15 @@ def windows(places: Sequence[int]) -> list[tuple[int, int]]:
     return found
 
 
-def merged(metadata: Any, fields: Mapping[str, Any]) -> Metadata | None:
-    """A record's metadata with these fields, None taken away, and otherwise as they are; null stays null."""
+def merged(metadata: Any, fields: Mapping[str, Any], *, bare: bool = False) -> Metadata | None:
+    """A record's metadata with these fields, None taken away, and otherwise as they are.
+
+    Null stays null, and comes back where it was before our first field (`bare`) once nothing else is left. Records that
+    came through the API without metadata hold null, those of the `argilla` library an empty object.
+    """
     new = {key: value for key, value in (metadata or {}).items() if key not in fields}
     new |= {name: value for name, value in fields.items() if value is not None}
-    return None if metadata is None and not new else new
+    return None if (metadata is None or bare) and not new else new
 
 
 def typed(value: str | float, kind: str) -> str | float | None:

@@ -8,7 +8,17 @@ import pytest
 
 from connector.tools.argilla.client import Client
 from connector.tools.argilla.read import Reader
-from connector.tools.argilla.review import BATCH, BYTES, HEADER, Reviews, _batches, free_name, literal, unit_of
+from connector.tools.argilla.review import (
+    BATCH,
+    BYTES,
+    HEADER,
+    Reviews,
+    _batches,
+    free_name,
+    literal,
+    unit_of,
+    workspace_id,
+)
 from connector.tools.argilla.schema import Dataset
 from connector.tools.argilla.write import Records
 from connector.tools.base import ReviewItem
@@ -97,6 +107,6 @@ def test_batches_hold_so_many_records_and_so_much_text() -> None:
     assert list(_batches({})) == []
 
 
-def test_each_workspace_that_we_make_has_an_id_by_which_it_is_known_again(reviews: Reviews) -> None:
-    assert reviews._workspace_id("review") == reviews._workspace_id("review")
-    assert reviews._workspace_id("review") != reviews._workspace_id("other")
+def test_each_workspace_that_we_make_has_an_id_by_which_it_is_known_again() -> None:
+    assert workspace_id("review") == workspace_id("review")
+    assert workspace_id("review") != workspace_id("other")

@@ -109,6 +109,13 @@ def test_no_metadata_stay_none() -> None:
     assert merged({}, {"iaa_status": None}) == {}
 
 
+def test_none_comes_back_where_it_was_before_our_first_field_and_nothing_else_is_left() -> None:
+    assert merged({"iaa_status": "agreed"}, {"iaa_status": None}, bare=True) is None
+    assert merged({"iaa_status": "agreed", "n": 3}, {"iaa_status": None}, bare=True) == {"n": 3}
+    assert merged({"iaa_status": "agreed", "iaa_raters": 2}, {"iaa_status": None}, bare=True) == {"iaa_raters": 2}
+    assert merged({"iaa_status": "agreed"}, {"iaa_status": None}) == {}
+
+
 @given(
     st.dictionaries(st.text(max_size=3), st.integers() | st.none()),
     st.dictionaries(st.text(max_size=3), st.integers() | st.none()),

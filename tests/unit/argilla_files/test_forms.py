@@ -92,7 +92,21 @@ def test_texts_are_labels_where_most_come_again_and_none_is_longer_than_a_label_
     assert kind("a", "a", "b", "b", "c") == "choice"
     assert kind("a", "a", "b", "c", "d") == "text"
     assert kind("x" * 201, "x" * 201) == "text"
-    assert kind("one\ntwo", "one\ntwo") == "text"
+    assert kind("x" * 200, "x" * 200) == "choice"
+
+
+@pytest.mark.parametrize(
+    "sign", ["\n", "\r\n", "\r", "\t", "\u2028", "\u0085", "\x0b", "|", '"', "'", ",", "<br>", "😀", "\u200d"]
+)
+def test_a_label_that_comes_again_is_one_whatever_signs_it_holds(sign: str, tmp_path: Path) -> None:
+    one, two = f"one{sign}two", f"one{sign}three"
+    rows = [record(str(n), response(ANN, q=one), response(BOB, q=one if n else two)) for n in range(3)]
+    found = read_rows(tmp_path, rows)
+    assert found.source.schema.questions["q"].kind == "choice"
+    ratings = found.table.questions["q"].ratings
+    assert len(ratings.codebook.categories) == 2
+    # Of three pairs one disagrees; of all pairs of the six ratings, five alike, a third does: 1 - (1 / 3) / (1 / 3).
+    assert krippendorff_alpha(ratings, "nominal").value == pytest.approx(0.0)
 
 
 def test_multi_label_answers_in_any_order_are_sets_and_an_empty_one_is_missing(tmp_path: Path) -> None:

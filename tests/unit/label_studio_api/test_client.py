@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 from pydantic import SecretStr
-from urllib3.exceptions import ConnectTimeoutError
 
 from connector.errors import FixAccess, FixConfiguration, NotThere, RetryLater, ToolTrouble, UnexpectedAnswer
 from connector.tools import http as http_module
@@ -397,16 +396,6 @@ def test_an_unknown_host_is_named_as_such() -> None:
     with pytest.raises(RetryLater, match="not known"):
         client.get("api/version")
     client.close()
-
-
-def test_the_patience_covers_a_restart() -> None:
-    """A real server was away for 25-30 seconds."""
-    retry = http_module.retries(75.0, None)
-    waited = 0.0
-    for _ in range(int(retry.total or 0)):
-        retry = retry.increment("GET", "/", error=ConnectTimeoutError())
-        waited += retry.get_backoff_time()
-    assert 60 <= waited <= 90
 
 
 def test_overload_is_waited_out(server: RecordedLabelStudio, legacy: Client) -> None:
