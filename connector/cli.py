@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 
 import typer
 
-from connector.errors import ConnectorError, FixConfiguration, SkippedTask
+from connector.errors import ConnectorError, FixConfiguration, SkippedTask, WritesFailed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -305,7 +305,7 @@ def agreement(
             other = report_on(second, settings, confidence=None, questions=question or [])
         report = _with_differences(report, (sources, against or []), other, without or [], compare)
     _write(_render(format, report, context), output, [*sources, *(against or ())])
-    distrust(found)
+    distrust(found, noun=context.noun)
 
 
 @app.command(epilog="Example: connector table export.json -o table.csv   or   connector table -c config.yaml")
@@ -342,9 +342,9 @@ def table(
         return
     settings, default = _question_settings(_defaults(), question, level, distance)
     reading = Reading(label_config, columns, missing or [], assume_submitted=assume_submitted)
-    found, _, _ = _read_sources(sources or [], settings, default, reading)
+    found, context, _ = _read_sources(sources or [], settings, default, reading)
     _write(_table(report_on(found, settings, confidence=None, questions=question or [])), output, sources or ())
-    distrust(found)
+    distrust(found, noun=context.noun)
 
 
 @app.command(
@@ -401,7 +401,9 @@ def gate(
         settings, default = _question_settings(_with_rule(_defaults(), rules), question, level, distance)
         reading = Reading(label_config, columns, missing or [], assume_submitted=assume_submitted)
         found, context, lacking = _read_sources(sources or [], settings, default, reading, chosen)
-        measured = measure(found, settings, batch=chosen.named, questions=question or [], obstacles=lacking)
+        measured = measure(
+            found, settings, batch=chosen.named, questions=question or [], obstacles=lacking, noun=context.noun
+        )
     _write(_render(format, measured.report, context), output, sources or ())
     return {"GO": 0, "NO-GO": 1}.get(measured.decision.verdict, 3)
 
@@ -472,6 +474,8 @@ def run(arguments: list[str]) -> int:
         return code if isinstance(code, int) else 0
     except SystemExit as ended:  # the command-line library's own answer to a closed pipe is the exit code of a NO-GO
         return 141 if ended.code == 1 else int(ended.code or 0)
+    except WritesFailed as error:
+        return _fail(error.message, error.hint, error.exit_code, error.report)
     except ConnectorError as error:
         return _fail(error.message, error.hint, error.exit_code)
     except KeyboardInterrupt:
@@ -510,9 +514,11 @@ def _place(error: Exception) -> str:
     return "an unknown place" if trace is None else f"{Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}"
 
 
-def _fail(message: str, hint: str | None, code: int) -> int:
+def _fail(message: str, hint: str | None, code: int, report: Sequence[str] = ()) -> int:
     from connector.output.terminal import say
 
+    for line in report:
+        say(line)
     say(f"connector: {message}")
     if hint:
         say(f"  {hint}")
@@ -674,7 +680,9 @@ def _read_sources(
     title = f"Agreement in {', '.join(names)}"
     lacking = files.incomplete()
     notes = [*files.notes(), *([lacking] if lacking else []), *(_outside_note(chosen.outside) if chosen else [])]
-    context = context_of(found, title=title, sources=names, threshold=settings.gate.threshold, notes=notes)
+    context = context_of(
+        found, title=title, sources=names, threshold=settings.gate.threshold, notes=notes, noun=files.noun
+    )
     return found, context, [Obstacle("incomplete", lacking)] if lacking else []
 
 
@@ -721,9 +729,9 @@ def _planned(rarest: float, alpha: float, form: Format, *, alone: bool) -> str:
 
 
 def _outside_note(units: Sequence[str]) -> list[str]:
-    from connector.annotations.display import few
+    from connector.annotations.display import counted, few
 
-    return [f"Outside the batch and left out: {len(units):,} units ({few(units)})."] if units else []
+    return [f"Outside the batch and left out: {counted(len(units), 'unit')} ({few(units)})."] if units else []
 
 
 def _read_text(path: Path) -> str:
@@ -741,7 +749,7 @@ def _gate_live(settings: Settings, batch: Batch, questions: list[str]) -> tuple[
 
     with _watch("Pulling", "") as watch, _connected(settings) as sources, Store(settings.store_path) as store:
         gated = run(sources, store, settings, batch, watch, questions=questions)
-    return gated.measured, _live_context(gated.measured, _outside_note(gated.outside))
+    return gated.measured, _live_context(gated.measured, [*gated.notes, *_outside_note(gated.outside)])
 
 
 @contextlib.contextmanager
@@ -800,6 +808,7 @@ def _live_context(measured: Measured, notes: Sequence[str] = ()) -> Context:
         unit_link=lambda unit: _unit_link(joined, unit),
         notes=(*joined.notes(), *notes),
         parts=joined.listed() if joined.renames else (),
+        noun=joined.noun,
     )
 
 
@@ -843,7 +852,7 @@ def _connected(settings: Settings, *, writing: bool = False) -> Iterator[list[So
 
 def _file_source(name: str, path: Path) -> FileSource:
     """A file as a source; of a long table the column `unit` is what joins its units with others'."""
-    from connector.tools.files import form_of, open_files
+    from connector.tools.files import form_of, noun_of, open_files
     from connector.workflow.joining import Reading as Through
     from connector.workflow.sources import FileSource
 
@@ -851,7 +860,8 @@ def _file_source(name: str, path: Path) -> FileSource:
         file = open_files([path])
         return Through(file.schema, file.units, file.notes, file.incomplete)
 
-    return FileSource(name, str(path.absolute()), read, unit_is_key=form_of(path) in ("csv", "jsonl", "parquet"))
+    form = form_of(path)
+    return FileSource(name, str(path.absolute()), read, form in ("csv", "jsonl", "parquet"), noun_of(form))
 
 
 @contextlib.contextmanager
@@ -882,23 +892,20 @@ def _synced_lines(projects: Sequence[Synced], config: Path) -> Iterator[str]:
 
 
 def _project_lines(done: Synced) -> Iterator[str]:
+    from connector.annotations.display import counted
     from connector.output.harmless import clean
 
     kind = "everything" if done.pulled.full else "what changed"
     gone = f", {done.pulled.gone:,} gone" if done.pulled.gone else ""
-    yield f"Pulled {kind}: {done.pulled.fetched:,} tasks{gone}."
-    if done.pulled.ratings_gone:
-        yield f"  {done.pulled.ratings_gone:,} ratings are gone since the last pull."
-    if done.pulled.ratings_kept:
-        yield f"  {done.pulled.ratings_kept:,} ratings of users who were deleted since are kept."
+    yield f"Pulled {kind}: {counted(done.pulled.fetched, done.noun)}{gone}."
+    yield from (f"  {note}" for note in done.pulled.notes())
     if done.written is None:
         yield "A dry run; a sync would now:" if done.plan else "A dry run; a sync would write nothing."
         yield from (f"  {line}" for line in done.plan.lines())
     elif done.plan:
-        yield "Written:"
-        yield from (f"  {line}" for line in done.plan.lines())
-        if done.written.missing:
-            yield f"  {len(done.written.missing):,} tasks were deleted in the meantime."
+        yield from done.written.lines()
+        if missing := len(done.written.missing):
+            yield f"  {counted(missing, f'{done.noun} was', f'{done.noun}s were')} deleted in the meantime."
     else:
         yield "Nothing to write: the tool shows these numbers already."
     yield f"Look: {done.view_link or done.project.link}"
@@ -908,6 +915,11 @@ def _project_lines(done: Synced) -> Iterator[str]:
         yield f"The review project's title was cut to what the tool takes: {clean(done.written.remote['review_title'])}"
     if done.review_link is not None:
         yield f"Review tasks: {clean(done.review_link)}"
+    for link in done.earlier_reviews:
+        yield (
+            f"A review project is left of a project of this name that was deleted: {clean(link)} (connector remove"
+            " --review deletes it with the decisions in it)"
+        )
 
 
 def _removed_lines(projects: Sequence[Removal], *, dry_run: bool) -> Iterator[str]:
@@ -918,23 +930,29 @@ def _removed_lines(projects: Sequence[Removal], *, dry_run: bool) -> Iterator[st
 
 
 def _removal_lines(removed: Removal, *, dry_run: bool) -> Iterator[str]:
+    from connector.annotations.display import counted
     from connector.output.harmless import clean
 
     if removed.lines:
         yield "A dry run; a removal would:" if dry_run else "Done:"
     else:
-        yield "Nothing of ours is there" + ("." if removed.review_project is None else " but the review project.")
+        stays = removed.review_project is not None or removed.earlier_reviews
+        yield "Nothing of ours is there" + (" but what is said below." if stays else ".")
     yield from (f"  {line}" for line in removed.lines)
     remote = removed.written.remote if removed.written is not None else {}
     if "kept_project" in remote:
-        theirs = (
-            f"{remote.get('kept', '0')} review tasks with work in them, {remote.get('kept_others', '0')} other tasks"
-        )
+        with_work, others = (int(remote.get(name, "0")) for name in ("kept", "kept_others"))
+        theirs = f"{counted(with_work, 'review task')} with work in it, {counted(others, f'other {removed.noun}')}"
         yield f"The review project {remote['kept_project']} stays: it holds {theirs}."
     if "kept_columns" in remote:
         yield f"These stay, since other values stand in them: {clean(remote['kept_columns'])}."
     if removed.review_project is not None:
         yield f"The review project {removed.review_project} stays; with --review it goes too, with the work in it."
+    for number in removed.earlier_reviews:
+        yield (
+            f"The review project {clean(number)} of a project of this name that was deleted stays; with --review it"
+            " goes too, with the work in it."
+        )
 
 
 def _print_finding(finding: Finding) -> None:

@@ -17,6 +17,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 
 class ConnectorError(Exception):
     """A failure with a message for people and, where there is one, the next step.
@@ -83,9 +85,19 @@ class DataNotTrusted(ConnectorError):
 
 
 class WritesFailed(ConnectorError):
-    """Some writes did not arrive."""
+    """Some writes did not arrive.
+
+    Parameters
+    ----------
+    message, hint : as of every failure.
+    report : lines that say what was written and what was not, and why.
+    """
 
     exit_code = 6
+
+    def __init__(self, message: str, hint: str | None = None, report: Sequence[str] = ()) -> None:
+        super().__init__(message, hint)
+        self.report = tuple(report)
 
 
 class AnotherRun(ConnectorError):

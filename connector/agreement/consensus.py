@@ -1,9 +1,9 @@
-"""What each unit's ratings say together: agreement, the commonest answer and its share, and a status."""
+"""What each unit's ratings say together: agreement, the consensus and how it is shared, and a status."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -25,8 +25,10 @@ class UnitResult(NamedTuple):
 
     n_ratings : ratings counted.
     agreement : 0 to 1, rounded; None under two ratings, and for graded kinds without a declared range.
-    top_share : share of the commonest answer, None without a rating.
-    majority : the commonest answer, None on a tie or without a rating.
+    top_share : share of the commonest answer, None without a rating. Of whole answers but sets the mean of 1 - the
+        distance of each rating to the consensus (`majority`); None under two ratings and without a consensus.
+    majority : the commonest answer, None on a tie or without a rating; of numbers the median, of whole answers their
+        consensus.
     status : agreed, majority, conflict, single or unrated; None for graded kinds without a declared range unless all
         equal.
     """
@@ -43,14 +45,30 @@ UNRATED = UnitResult(0, None, None, None, "unrated")
 
 @dataclass(frozen=True, eq=False)
 class UnitResults:
-    """Results of every known unit of a question, as columns of equal length and by id."""
+    """Results of every known unit of a question, as columns of equal length and by id.
+
+    answers : `top_share` and `majority`, worked out when first asked for, since a consensus of whole answers is dear.
+    """
 
     unit_ids: Sequence[Any]
     n_ratings: list[int]
     agreement: list[float | None]
-    top_share: list[float | None]
-    majority: list[Any]
     status: list[str | None]
+    answers: Callable[[], tuple[list[float | None], list[Any]]]
+
+    @property
+    def top_share(self) -> list[float | None]:
+        """As in `UnitResult`."""
+        return self._answers[0]
+
+    @property
+    def majority(self) -> list[Any]:
+        """As in `UnitResult`."""
+        return self._answers[1]
+
+    @cached_property
+    def _answers(self) -> tuple[list[float | None], list[Any]]:
+        return self.answers()
 
     @cached_property
     def _place(self) -> dict[Any, int]:
@@ -61,6 +79,10 @@ class UnitResults:
 
     def __contains__(self, unit: Any) -> bool:
         return unit in self._place
+
+    def ratings_of(self, unit: Any) -> int:
+        """How many ratings a unit has that count. Raises KeyError for an unknown unit."""
+        return self.n_ratings[self._place[unit]]
 
     def __getitem__(self, unit: Any) -> UnitResult:
         """The results of one unit by its id. Raises KeyError for an unknown unit."""
@@ -91,7 +113,8 @@ def unit_results(
     is 1 - the mean pairwise distance, for ordered levels 1 - the mean pairwise distance on the declared range alone, so
     that one rating never moves another unit's score; both rounded to 2 places. Status: by the share of the commonest
     answer against `share_below`; for graded answers by the agreement. Majority: the commonest answer; of numbers the
-    median, of whole answers the consensus that their comparison knows.
+    median, of whole answers the consensus that their comparison knows; of graded ones `top_share` is how like it the
+    ratings are, since two sets of twenty regions that differ by one are not equal.
 
     reason : wrong_level where the values are not what the distance compares.
     """
@@ -115,42 +138,55 @@ def unit_results(
             status.append("majority" if passed else "conflict")
     index = patterns.index.tolist()
     agreement = [None if math.isnan(value) else value for value in rounded.tolist()]
-    majority = [None if tie else book.categories[code] for tie, code in zip(tied.tolist(), best.tolist(), strict=True)]
-    if reason != "wrong_level":
-        _settle(majority, patterns, book, level, comparison)
+
+    def answers() -> tuple[list[float | None], list[Any]]:
+        shares: list[float | None] = np.round(top, 4).tolist()
+        majority = [
+            None if tie else book.categories[code] for tie, code in zip(tied.tolist(), best.tolist(), strict=True)
+        ]
+        if reason != "wrong_level":
+            _settle(majority, patterns, book, level, comparison)
+            if comparison is not None and comparison.graded:
+                shares = _likeness(majority, patterns, book, comparison)
+        return _spread([*shares, UNRATED.top_share], index), _spread([*majority, UNRATED.majority], index)
+
     # index -1, a unit without a rating, finds the last place
     return UnitResults(
         unit_ids,
         _spread([*patterns.size.tolist(), UNRATED.n_ratings], index),
         _spread([*agreement, UNRATED.agreement], index),
-        _spread([*np.round(top, 4).tolist(), UNRATED.top_share], index),
-        _spread([*majority, UNRATED.majority], index),
         _spread([*status, UNRATED.status], index),
+        answers,
     )
 
 
-def by_task(results: UnitResults, task_of: Mapping[Any, Any]) -> UnitResults:
+def by_task(results: UnitResults, task_of: Mapping[Any, Any], *, of_regions: bool = False) -> UnitResults:
     """The results of tasks out of those of their items.
 
     Of a task's items with a rating: the fewest ratings, the mean agreement, the worst status; items have no common
-    answer.
+    answer. Of regions the most ratings: one that a single rater marked lacks no rating.
     """
-    items: dict[Any, list[UnitResult]] = {}
+    places = {unit: place for place, unit in enumerate(results.unit_ids)}
+    items: dict[Any, list[int]] = {}
     for unit, task in task_of.items():
-        items.setdefault(task, []).append(results[unit])
-    tasks = [_of_items(own) for own in items.values()]
-    return UnitResults(list(items), *(list(column) for column in zip(*tasks, strict=True))) if tasks else results
+        items.setdefault(task, []).append(places[unit])
+    if not items:
+        return results
+    nothing = [None] * len(items)
+    tasks = [_of_items(results, own, max if of_regions else min) for own in items.values()]
+    counts, agreements, statuses = (list(column) for column in zip(*tasks, strict=True))
+    return UnitResults(list(items), counts, agreements, statuses, lambda: ([*nothing], [*nothing]))
 
 
-def _of_items(items: Sequence[UnitResult]) -> UnitResult:
-    rated = [one for one in items if one.n_ratings]
-    known = [one.agreement for one in rated if one.agreement is not None]
-    statuses = {one.status for one in rated or items}
-    return UnitResult(
-        min((one.n_ratings for one in rated), default=0),
+def _of_items(
+    results: UnitResults, items: Sequence[int], count: Callable[[list[int]], int]
+) -> tuple[int, float | None, str | None]:
+    rated = [place for place in items if results.n_ratings[place]]
+    known = [one for place in rated if (one := results.agreement[place]) is not None]
+    statuses = {results.status[place] for place in rated or items}
+    return (
+        count([results.n_ratings[place] for place in rated] or [0]),
         round(sum(known) / len(known), 4) if known else None,
-        None,
-        None,
         next((status for status in WORST_FIRST if status in statuses), None),
     )
 
@@ -171,6 +207,25 @@ def _settle(
     medians = _medians(patterns, book.numbers).tolist()
     for g in several:
         majority[g] = medians[g]
+
+
+def _likeness(
+    majority: Sequence[Any], patterns: Patterns, book: Codebook, comparison: Comparison
+) -> list[float | None]:
+    """(G,) how like the consensus a unit's ratings are on average, rounded; None under two and without a consensus."""
+    known = (patterns.size >= 2) & np.array([one is not None for one in majority], dtype=np.bool_)
+    likeness = np.where(known, 1.0, math.nan)
+    differing = np.flatnonzero(known & (patterns.distinct > 1))
+    place = np.full(patterns.n_patterns, -1, dtype=np.int64)
+    place[differing] = np.arange(len(differing))
+    which = place[patterns.row]
+    entries = np.flatnonzero(which >= 0)
+    if len(entries):
+        consensus = [majority[g] for g in differing.tolist()]
+        apart = comparison.apart_from(book.categories, patterns.col[entries], consensus, which[entries])
+        far = tally(which[entries], patterns.n[entries] * apart, len(differing))
+        likeness[differing] = 1 - np.clip(far / patterns.size[differing], 0.0, 1.0)
+    return [None if math.isnan(one) else one for one in np.round(likeness, 2).tolist()]
 
 
 def _medians(patterns: Patterns, numbers: Floats) -> Floats:

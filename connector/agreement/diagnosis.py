@@ -153,21 +153,21 @@ def diagnose(
     ratings, patterns = _raters_in_order(prepared.ratings), prepared.patterns
     influence = None if prepared.reason else Influence.of(alpha_statistic(prepared, distance))
     members, categories = _membership(ratings.codebook.categories, labels)
-    data = RaterData(
-        ratings, patterns, fold_rows(ratings), influence, members, categories, _places(ratings) if ordered else None
-    )
+    comparison = COMPARISONS.get(distance)
+    by_likeness = comparison is not None and comparison.graded and prepared.reason != "wrong_level"
+    graded = comparison if by_likeness else None
+    places = _places(ratings) if ordered else None
+    data = RaterData(ratings, patterns, fold_rows(ratings), influence, members, categories, places, graded)
     raters = rater_findings(data, gold=gold, lead_times=lead_times, repeats=repeats)
     if influence is None:
         return Diagnosis(raters, data, (), (), None, None, None)
     index = _pairable_index(patterns)
-    comparison = COMPARISONS.get(distance)
-    listed = comparison is None or not comparison.graded
     return Diagnosis(
         raters,
         data,
         influence.units(index, ratings.unit_ids, np.nan_to_num(influence.change)),
         influence.units(index, ratings.unit_ids, influence.cost),
-        influence.way(threshold, ratings.codebook.categories if listed else None, ordered=ordered),
+        influence.way(threshold, None if graded else ratings.codebook.categories, ordered=ordered),
         None,
         None,
     )

@@ -1,7 +1,8 @@
 """A question's diagnosis as plain data, with the report's stable names.
 
     raters: [{rater, n_ratings, alpha_without, change, cost, leaning: [{category, own, others}], shift,
-              gold: {n, accuracy, low, high, leaning: [{category, own, others}]} or null,
+              gold: {n, accuracy, low, high, leaning: [{category, own, others}]} or null (accuracy: the share that is
+                    equal; of spans, regions, rankings and texts the mean of 1 - the distance to the known answer),
               seconds, n_timed, repeated, repeated_alike}]
     rater_pairs: [{a, b, n, agreement, cohen_kappa}]                        a diagnostic only, never to be gated on
     units_by_influence, units_by_disagreement: [{unit, n_ratings, cost, influence}]

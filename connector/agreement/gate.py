@@ -31,8 +31,11 @@ GO, NO_GO, UNDECIDED = "GO", "NO-GO", "UNDECIDED"
 TOLERANCE = 1e-9
 ALPHA = "krippendorff_alpha"
 AUTO = "auto"
+COMPANIONS = {"krippendorff_alpha_u": "spans", "kendall_tau_b": "rankings"}
+"""Coefficients that come with a comparison of whole answers and decide where they are asked for: what they compare."""
 GATED = (
     *(ALPHA, "cohen_kappa", "weighted_kappa", "weighted_kappa_linear", "scott_pi", "fleiss_kappa", "conger_kappa"),
+    *COMPANIONS,
     AUTO,
 )
 REFUSED = {
@@ -52,6 +55,7 @@ UNDEFINED = {
     "not_two_raters": "it is made for exactly two raters",
     "wrong_level": "the values do not fit the level of measurement",
     "not_comparable": "the answers cannot be compared across units",
+    "wrong_kind": "it is not made for answers of this kind",
 }
 MOST_TIMES = 20
 """Growth of the batch beyond which "label more" is no practical advice."""
@@ -316,7 +320,7 @@ def _decide_question(question: QuestionReport, case: _Case) -> QuestionDecision:
     rule = case.rule
     judged = _judged(question, case)
     name, remarks = resolve(rule.coefficient, question, judged.counts)
-    coefficient = question.coefficients.get(name) or Coefficient(None, "wrong_level")
+    coefficient = question.coefficients.get(name) or Coefficient(None, _why_absent(question, name))
     value, interval = coefficient.value, coefficient.interval
     obstacles = [
         *case.incomplete,
@@ -363,7 +367,7 @@ def _judged(question: QuestionReport, case: _Case) -> _Judged:
     named: Sequence[Any] = units.unit_ids if case.batch is None else list(dict.fromkeys(case.batch))
     present = [unit for unit in named if unit in units]
     absent = [unit for unit in named if unit not in units]
-    counts = [units[unit].n_ratings for unit in present]
+    counts = [units.ratings_of(unit) for unit in present]
     required = case.rule.required_ratings
     if not question.source.conditional:
         return _Judged(counts, [required] * len(counts), len(present), absent)
@@ -377,10 +381,14 @@ def _judged(question: QuestionReport, case: _Case) -> _Judged:
 def _batch_obstacles(question: QuestionReport, rule: GateRule, judged: _Judged) -> list[Obstacle]:
     obstacles = []
     if judged.absent:
+        are = "is" if len(judged.absent) == 1 else "are"
         named = ", ".join(map(str, judged.absent[:5])) + (", ..." if len(judged.absent) > 5 else "")
-        obstacles.append(Obstacle("missing_units", f"{len(judged.absent)} of the named units are not there: {named}."))
+        obstacles.append(
+            Obstacle("missing_units", f"{len(judged.absent)} of the named units {are} not there: {named}.")
+        )
     if judged.in_batch < rule.size:
-        obstacles.append(Obstacle("missing_units", f"The batch holds {judged.in_batch} units; {rule.size} are needed."))
+        units = "1 unit" if judged.in_batch == 1 else f"{judged.in_batch} units"
+        obstacles.append(Obstacle("missing_units", f"The batch holds {units}; {rule.size} are needed."))
     n_units = len(judged.counts)
     if question.source.conditional and n_units < FEWEST_CONDITIONAL:
         few = f"Two raters saw this conditional question in {n_units} units; {FEWEST_CONDITIONAL} are needed."
@@ -399,7 +407,7 @@ def _value_obstacles(question: QuestionReport, rule: GateRule, name: str, coeffi
     obstacles = []
     if coefficient.value is None:
         reason = coefficient.reason or "undefined"
-        obstacles.append(Obstacle(reason, f"{name} is undefined: {UNDEFINED.get(reason, reason)}."))
+        obstacles.append(Obstacle(reason, f"{name} is undefined: {_undefined(question, name, reason)}."))
     elif coefficient.reason == "ragged":
         uneven = f"{name} is not meant for units with unequal numbers of ratings; use {ALPHA}."
         obstacles.append(Obstacle("ragged", uneven))
@@ -407,6 +415,20 @@ def _value_obstacles(question: QuestionReport, rule: GateRule, name: str, coeffi
         few = f"{_outside(question)}: no interval can be trusted."
         obstacles.append(Obstacle("low_variation", few))
     return obstacles
+
+
+def _why_absent(question: QuestionReport, name: str) -> str:
+    """Why a question has no coefficient of that name."""
+    return "wrong_level" if question.comparison is None and name not in COMPANIONS else "wrong_kind"
+
+
+def _undefined(question: QuestionReport, name: str, reason: str) -> str:
+    why = UNDEFINED.get(reason, reason)
+    if reason == "wrong_kind":
+        only = f"; it compares {COMPANIONS[name]}" if name in COMPANIONS else ""
+        return f"{why} ({question.kind}){only}"
+    instead = question.comparison.headline if question.comparison is not None else name
+    return f"{why}; {instead} compares those of each unit" if instead in COMPANIONS and instead != name else why
 
 
 def resolve(coefficient: str, question: QuestionReport, counts: Sequence[int]) -> tuple[str, list[str]]:
@@ -450,7 +472,9 @@ def _beside(
     question: QuestionReport, rule: GateRule, counts: Sequence[int], used: str
 ) -> tuple[dict[str, float | None], list[str]]:
     """On complete data Cohen's or Fleiss' kappa beside alpha, and whether the two fall on different sides."""
-    if not _complete(question, counts):
+    graded = question.comparison is not None and question.comparison.graded
+    # whether two whole texts, rankings or sets of marks are equal says little of how alike they are
+    if graded or not _complete(question, counts):
         return {}, []
     kappa = "cohen_kappa" if question.n_raters == 2 else "fleiss_kappa"
     other = kappa if used != kappa else ALPHA
@@ -484,19 +508,21 @@ def statistic_of(question: QuestionReport, coefficient: str) -> Statistic:
     prepared = question.prepared
     if coefficient == ALPHA:
         return alpha_statistic(prepared, question.distance)
-    statistic: Statistic | str
+    statistic: Statistic | str | None
     if coefficient == "fleiss_kappa":
         book = prepared.ratings.codebook
         scale = Scale(count_categories(book, prepared.ratings.value_counts))
         statistic = chance_statistic(prepared.patterns, "fleiss", scale, weighted=False)
+    elif coefficient in COMPANIONS:
+        statistic = question.comparison.companions(prepared)[coefficient].statistic if question.comparison else None
     elif coefficient == "conger_kappa":
         statistic = conger_statistic(prepared.ratings)
     elif coefficient in ("weighted_kappa", "weighted_kappa_linear"):
         statistic = weighted_statistic(prepared.ratings, "linear" if coefficient.endswith("linear") else "quadratic")
     else:
         statistic = cohen_statistic(prepared.ratings, pooled=coefficient == "scott_pi")
-    if isinstance(statistic, str):
-        raise ValueError(f"{coefficient} is undefined: {statistic}")  # noqa: TRY004  a fault of the caller's order
+    if statistic is None or isinstance(statistic, str):
+        raise ValueError(f"{coefficient} is undefined: {statistic}")
     return statistic
 
 

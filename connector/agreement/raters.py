@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from connector.agreement.alpha import AlphaStatistic
-from connector.agreement.distances import MOST_VALUES, Alpha
+from connector.agreement.distances import MOST_VALUES, Alpha, Comparison
 from connector.agreement.influence import Influence
 from connector.agreement.intervals import value_of
 from connector.agreement.keys import id_order
@@ -31,6 +31,8 @@ PAIRS = 250_000
 """Pairs of answers held at a time."""
 NOTHING = 1e-12
 """Relative size under which what is left of a subtraction counts as zero."""
+MOST_GRADED = 20_000
+"""Pairs of whole answers up to which raters are compared by how alike theirs are."""
 MOST_LEANINGS = 200
 """Values above which a rater's leaning is given by their mean alone."""
 LEANINGS_LISTED = 20
@@ -54,7 +56,11 @@ class Leaning:
 
 @dataclass(frozen=True, slots=True)
 class GoldFinding:
-    """A rater against known answers: n rated, the share that is equal with its Wilson interval, and the leaning."""
+    """A rater against known answers: n rated, the share that is equal with its Wilson interval, and the leaning.
+
+    Of whole answers but sets, `accuracy` is the mean of 1 - the distance to the known answer, and nobody leans. (No
+    mean of values between 0 and 1 varies more than a share that is as large, so that Wilson's interval holds for it.)
+    """
 
     n: int
     accuracy: float
@@ -74,7 +80,8 @@ class RaterFinding:
         share is averaged over the units). shift : at ordered levels, the mean distance to the mean of the others, in
         the values' own unit (places of the order where they are no numbers).
     seconds : median time spent on an answer, over `n_timed`. repeated : answers given once more to the same unit,
-        repeated_alike : the share of them that is equal to the one that counts.
+        repeated_alike : the share of them that is equal to the one that counts (of whole answers but sets the mean of
+        1 - their distance).
     """
 
     rater: Any
@@ -95,7 +102,8 @@ class RaterFinding:
 class RaterPair:
     """Two raters on the units that both rated: n of them, the share of equal answers, and Cohen's kappa.
 
-    kappa : None where both gave one value throughout (no_variation). Diagnostic only.
+    agreement : of whole answers but sets the mean of 1 - their distance. kappa : None where both gave one value
+        throughout (no_variation), and of such answers. Diagnostic only.
     """
 
     a: Any
@@ -114,6 +122,8 @@ class RaterData:
     members : (V, L) whether set v holds label l; None where values are no sets. categories : those labels, else the
         values.
     places : (V,) numbers of the values at ordered levels, else None.
+    comparison : of whole answers that are more or less alike; None where two are equal or not, and where an answer is
+        not what it compares.
     """
 
     ratings: Ratings
@@ -123,6 +133,7 @@ class RaterData:
     members: Floats | None
     categories: Sequence[Any]
     places: Floats | None
+    comparison: Comparison | None = None
 
 
 def rater_findings(
@@ -147,7 +158,7 @@ def rater_findings(
     leanings, shifts = _leanings(data)
     golds = _golds(data, gold)
     seconds = _seconds(data.ratings, lead_times)
-    alike = _repeats(data.ratings, repeats)
+    alike = _repeats(data.ratings, repeats, data.comparison)
     alpha = None if data.influence is None else data.influence.alpha
     found = []
     for rater in present.tolist():
@@ -176,8 +187,11 @@ def rater_findings(
 def rater_pairs(data: RaterData) -> list[RaterPair]:
     """Every two raters with units in common, most units first.
 
-    Of very many raters the busiest alone; none where hardly a value is given twice.
+    Of very many raters the busiest alone; none where hardly a value is given twice, and of whole answers but sets where
+    those that would have to be compared are too many.
     """
+    if data.comparison is not None:
+        return _graded_pairs(data, data.comparison)
     rows, n_raters = data.rows, len(data.ratings.rater_ids)
     used = np.flatnonzero(data.patterns.marginals)
     most = MOST_CELLS // max(len(used), 1)
@@ -198,6 +212,32 @@ def rater_pairs(data: RaterData) -> list[RaterPair]:
         kappa = (observed - expected) / (1 - expected) if 1 - expected > 1e-12 else None
         found.append(RaterPair(ids[busiest[i]], ids[busiest[j]], int(both), observed, kappa))
     return sorted(found, key=lambda pair: -pair.n)
+
+
+def _graded_pairs(data: RaterData, comparison: Comparison) -> list[RaterPair]:
+    """By how like each other the answers of two raters are."""
+    rows, ids = data.rows, data.ratings.rater_ids
+    of_row = np.bincount(rows.row, minlength=len(rows.size))
+    if int((of_row * (of_row - 1)).sum()) > 2 * MOST_GRADED:
+        return []
+    later = np.repeat(np.cumsum(of_row), of_row) - np.arange(len(rows.row)) - 1
+    first = np.repeat(np.arange(len(rows.row)), later)
+    second = first + 1 + np.arange(len(first)) - np.repeat(np.cumsum(later) - later, later)
+    two = rows.rater[first] != rows.rater[second]
+    first, second = first[two], second[two]
+    v = len(data.ratings.codebook)
+    kinds, kind = np.unique(rows.value[first] * v + rows.value[second], return_inverse=True)
+    apart = comparison.pairs(data.ratings.codebook.categories, *np.divmod(kinds, v))[kind]
+    pairs, pair = np.unique(rows.rater[first] * len(ids) + rows.rater[second], return_inverse=True)
+    n = tally(pair, rows.weight[first], len(pairs))
+    alike = tally(pair, rows.weight[first] * (1 - np.clip(apart, 0.0, 1.0)), len(pairs)) / n
+    found = [
+        RaterPair(ids[a], ids[b], int(times), likeness, None)
+        for a, b, times, likeness in zip(
+            *(codes.tolist() for codes in np.divmod(pairs, len(ids))), n.tolist(), alike.tolist(), strict=True
+        )
+    ]
+    return sorted(found, key=lambda one: -one.n)
 
 
 def _joint(rows: Rows, raters: Ints, used: Ints, n_raters: int) -> Floats:
@@ -527,6 +567,8 @@ def _golds(data: RaterData, gold: Mapping[Any, Any] | None) -> dict[int, GoldFin
     ratings, v, n_raters = data.ratings, len(data.ratings.codebook), len(data.ratings.rater_ids)
     if not gold or not ratings.n_ratings:
         return {}
+    if data.comparison is not None:
+        return _graded_golds(ratings, gold, data.comparison)
     known = _gold_codes(ratings, gold)[ratings.units]
     asked = known != NO_GOLD
     rater, value, known = ratings.raters[asked].astype(np.int64), ratings.values[asked].astype(np.int64), known[asked]
@@ -544,6 +586,30 @@ def _golds(data: RaterData, gold: Mapping[Any, Any] | None) -> dict[int, GoldFin
             float(alike[place] / n[place]),
             *wilson(int(alike[place]), int(n[place])),
             leanings.get(place, ()),
+        )
+        for place in np.flatnonzero(n).tolist()
+    }
+
+
+def _graded_golds(ratings: Ratings, gold: Mapping[Any, Any], comparison: Comparison) -> dict[int, GoldFinding]:
+    """By how like the known answer each rater's is; known answers that cannot be compared are none."""
+    others: list[Any] = []
+    which: Ints = np.full(len(ratings.unit_ids), NO_GOLD, dtype=np.int64)
+    for place, unit in enumerate(ratings.unit_ids):
+        if unit in gold and (value := _answer(gold[unit], comparison)) is not None:
+            which[place] = len(others)
+            others.append(value)
+    which = which[ratings.units]
+    asked = np.flatnonzero(which != NO_GOLD)
+    if not len(asked):
+        return {}
+    rater, codes = ratings.raters[asked].astype(np.int64), ratings.values[asked].astype(np.int64)
+    alike = 1 - np.clip(comparison.apart_from(ratings.codebook.categories, codes, others, which[asked]), 0.0, 1.0)
+    n = np.bincount(rater)
+    total = tally(rater, alike, len(n))
+    return {
+        place: GoldFinding(
+            int(n[place]), float(total[place] / n[place]), *wilson(float(total[place]), int(n[place])), ()
         )
         for place in np.flatnonzero(n).tolist()
     }
@@ -580,8 +646,10 @@ def _seconds(ratings: Ratings, lead_times: NDArray[np.float64] | None) -> dict[i
     return dict(zip(raters.tolist(), np.split(times[known], starts[1:]), strict=True)) if len(known) else {}
 
 
-def _repeats(ratings: Ratings, repeats: Sequence[tuple[Any, Any, Any]] | None) -> dict[int, list[bool]]:
-    """By rater, whether each earlier answer equals the one that counts."""
+def _repeats(
+    ratings: Ratings, repeats: Sequence[tuple[Any, Any, Any]] | None, comparison: Comparison | None
+) -> dict[int, list[float]]:
+    """By rater, whether each earlier answer equals the one that counts (or, 0 to 1, how like it is)."""
     if not repeats:
         return {}
     rater_code = {rater: code for code, rater in enumerate(ratings.rater_ids)}
@@ -589,7 +657,7 @@ def _repeats(ratings: Ratings, repeats: Sequence[tuple[Any, Any, Any]] | None) -
     place_of = {unit: place for place, unit in enumerate(ratings.unit_ids) if unit in wanted}
     chosen = np.flatnonzero(np.isin(ratings.units, np.array(list(place_of.values()), dtype=np.int64)))
     given = {
-        (unit, rater): ratings.codebook.categories[value]
+        (unit, rater): value
         for unit, rater, value in zip(
             ratings.units[chosen].tolist(),
             ratings.raters[chosen].tolist(),
@@ -597,18 +665,42 @@ def _repeats(ratings: Ratings, repeats: Sequence[tuple[Any, Any, Any]] | None) -
             strict=True,
         )
     }
-    found: dict[int, list[bool]] = {}
+    earlier: list[tuple[int, int, Any]] = []
     for unit, rater, raw in repeats:
-        place, code, value = place_of.get(unit), rater_code.get(rater), as_value(raw)
-        if place is None or code is None or value is None or (place, code) not in given:
-            continue
-        counted = given[place, code]
-        number = parse_exact(value) if isinstance(counted, int | float) else None
-        found.setdefault(code, []).append(counted in (value, number))
+        place, code, value = place_of.get(unit), rater_code.get(rater), _answer(raw, comparison)
+        if place is not None and code is not None and value is not None and (place, code) in given:
+            earlier.append((code, given[place, code], value))
+    found: dict[int, list[float]] = {}
+    for (code, _, _), alike in zip(earlier, _alike(ratings.codebook.categories, earlier, comparison), strict=True):
+        found.setdefault(code, []).append(alike)
     return found
 
 
-def wilson(hits: int, n: int, confidence: float = 0.95) -> tuple[float, float]:
+def _alike(
+    categories: Sequence[Any], earlier: Sequence[tuple[int, int, Any]], comparison: Comparison | None
+) -> list[float]:
+    if comparison is None:
+        return [float(_equal(categories[counted], value)) for _, counted, value in earlier]
+    counted = np.array([code for _, code, _ in earlier], dtype=np.int64)
+    apart = comparison.apart_from(categories, counted, [value for _, _, value in earlier], np.arange(len(earlier)))
+    likeness: list[float] = (1 - np.clip(apart, 0.0, 1.0)).tolist()
+    return likeness
+
+
+def _equal(counted: Any, value: Any) -> bool:
+    return counted in (value, parse_exact(value) if isinstance(counted, int | float) else None)
+
+
+def _answer(raw: Any, comparison: Comparison | None) -> Any:
+    """An answer that is no rating here as one of those that are; None where it is missing or cannot be compared."""
+    if comparison is None:
+        return as_value(raw)
+    # what is compared as it stands must stay so: `as_value` would make a set of its parts
+    value = raw if isinstance(raw, tuple) and comparison.comparable(raw) else as_value(raw)
+    return value if comparison.comparable(value) else None
+
+
+def wilson(hits: float, n: int, confidence: float = 0.95) -> tuple[float, float]:
     """Wilson's interval (1927) of a share.
 
     >>> [round(bound, 3) for bound in wilson(8, 10)]

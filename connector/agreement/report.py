@@ -81,7 +81,9 @@ class QuestionRatings:
         where unknown. repeats : (unit, rater, value) of answers that a later one of the same rater on the same unit
         replaced. All three serve the diagnosis of raters; None: not known.
     mended : what was mended or left out while the answers were read, by code.
-    task_of : unit -> task, where each item of a task was asked about and is a unit of its own.
+    task_of : unit -> task, where each item of a task was asked about and is a unit of its own; of_regions : the items
+        are regions that raters marked, one with those of others where they match.
+    position : what one place of marked stretches is called: character, frame, second; None: not known.
     """
 
     name: str
@@ -100,6 +102,8 @@ class QuestionRatings:
     repeats: Sequence[tuple[Any, Any, Any]] | None = None
     mended: Mapping[str, int] = field(default_factory=dict)
     task_of: Mapping[Any, Any] | None = None
+    position: str | None = None
+    of_regions: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,7 +166,10 @@ class QuestionReport:
     @cached_property
     def tasks(self) -> UnitResults:
         """Results of every task: those of its unit, or of its items together."""
-        return self.units if self.source.task_of is None else by_task(self.units, self.source.task_of)
+        source = self.source
+        if source.task_of is None:
+            return self.units
+        return by_task(self.units, source.task_of, of_regions=source.of_regions)
 
     @property
     def comparison(self) -> Comparison | None:

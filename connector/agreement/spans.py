@@ -36,9 +36,11 @@ class Spans(Comparison):
     """Marked stretches of texts and time lines, compared by character."""
 
     name = "character"
+    majority_by = "half"
+    confused = ("position", "positions")
     note = (
-        "Spans are compared by character, on a time line by time: alpha, the shares of labels and the pairs of ratings "
-        "count what each rater says of each, blank included. Intervals redraw whole documents, never characters. An "
+        "Spans are compared by character, on a time line by time: alpha, the shares of labels and what raters differ "
+        "on count what each rater says of each, blank included. Intervals redraw whole documents, never characters. An "
         "answer's agreement with another is F1 over (character, label); both blank agree."
     )
 

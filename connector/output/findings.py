@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from connector.agreement.distances import Comparison
 from connector.agreement.ratings import Level
 from connector.agreement.scales import read
+from connector.agreement.spans import CHARACTER
 from connector.output import shown
 
 if TYPE_CHECKING:
@@ -81,11 +83,33 @@ def _mend(question: QuestionReport, found: Diagnosis) -> list[str]:
     pairs = shown.listed(
         f"{versus(pair.a, pair.b, question.kind)} ({shown.count(pair.n)})" for pair in found.mend.pairs
     )
-    of = shown.counted(
-        sum(pair.n for pair in question.pairs), "disagreeing pair of ratings", "disagreeing pairs of ratings"
-    )
+    of = disagreements(question)
     share = shown.percent(found.mend.share)
     return [f"Mend {what} in the guideline first: {pairs} hold {share} of {of}."]
+
+
+def confused(question: QuestionReport) -> tuple[str, str]:
+    """What the question's pairs of categories count, one of it and several: of marked stretches their positions."""
+    if question.comparison is None:
+        return Comparison.confused
+    if question.comparison is CHARACTER and (position := _position(question)) is not None:
+        return position, f"{position}s"
+    return question.comparison.confused
+
+
+def _position(question: QuestionReport) -> str | None:
+    """What a place of a text or a time line is called; where nobody says, whole numbers are a text's characters."""
+    lengths = (value[0] for value in question.source.ratings.codebook.categories)
+    return question.source.position or ("character" if all(isinstance(one, int) for one in lengths) else None)
+
+
+def disagreements(question: QuestionReport) -> str:
+    """How many disagreements the pairs of categories come to, in words."""
+    one, many = confused(question)
+    n = sum(pair.n for pair in question.pairs)
+    if (one, many) == Comparison.confused:
+        return shown.counted(n, f"disagreeing {one}", f"disagreeing {many}")
+    return f"{shown.counted(n, one, many)} on which two raters differ"
 
 
 def _way(way: WayToThreshold | None) -> list[str]:
@@ -167,6 +191,7 @@ def raters(question: QuestionReport, found: Diagnosis | None) -> tuple[Grid | No
 
 
 def _columns(question: QuestionReport) -> list[_Column]:
+    graded = question.comparison is not None and question.comparison.graded
     leaning = [
         _Column("Leaning", lambda one: _leaning(one, question.kind)[0], "", numeric=False),
         _Column(
@@ -183,13 +208,25 @@ def _columns(question: QuestionReport) -> list[_Column]:
             "Alpha without: how much higher or lower alpha would be without the rater's answers.",
         ),
         *(leaning if _leans(question) else shift if measures(question) and question.kind != "date" else ()),
-        _Column("Gold", _gold, "Gold: answers equal to the known one."),
+        _Column(
+            "Gold",
+            _gold_likeness if graded else _gold,
+            "Gold: likeness to the known answers (1 - distance) on average, and to how many."
+            if graded
+            else "Gold: answers equal to the known one.",
+        ),
         _Column(
             "Seconds",
             lambda one: shown.NOTHING if one.seconds is None else f"{one.seconds:.1f}",
             "Seconds: the median answer.",
         ),
-        _Column("Repeats", _repeats, "Repeats: earlier answers to the same unit equal to the one that counts."),
+        _Column(
+            "Repeats",
+            _repeats_likeness if graded else _repeats,
+            "Repeats: likeness of earlier answers to the one of the same unit that counts, and of how many."
+            if graded
+            else "Repeats: earlier answers to the same unit equal to the one that counts.",
+        ),
     ]
 
 
@@ -214,6 +251,16 @@ def _gold(one: RaterFinding) -> str:
     return shown.NOTHING if one.gold is None else f"{round(one.gold.accuracy * one.gold.n)}/{one.gold.n}"
 
 
+def _gold_likeness(one: RaterFinding) -> str:
+    return shown.NOTHING if one.gold is None else f"{shown.number(one.gold.accuracy, places=2)} of {one.gold.n}"
+
+
+def _repeats_likeness(one: RaterFinding) -> str:
+    if one.repeated_alike is None:
+        return shown.NOTHING
+    return f"{shown.number(one.repeated_alike, places=2)} of {one.repeated}"
+
+
 def _repeats(one: RaterFinding) -> str:
     if one.repeated_alike is None:
         return shown.NOTHING
@@ -225,19 +272,24 @@ def rater_pairs(found: Diagnosis | None, most: int) -> tuple[Grid | None, str]:
     pairs = found.rater_pairs if found else ()
     if len(pairs) < 2:  # of two raters the question's own coefficients say it
         return None, ""
+    graded = found is not None and found.data.comparison is not None
     rows = [
         (
             shown.ends(shown.clean(pair.a)),
             shown.ends(shown.clean(pair.b)),
             shown.count(pair.n),
             shown.number(pair.agreement),
-            shown.number(pair.kappa),
+            *(() if graded else (shown.number(pair.kappa),)),
         )
         for pair in pairs[:most]
     ]
     left = len(pairs) - len(rows)
     more = f" {shown.counted(left, 'pair', 'pairs')} with fewer units in common are in the JSON report." if left else ""
     sentence = f"Diagnostic only: the mean of these is no coefficient of the whole.{more}"
+    if graded:
+        return Grid(
+            ("Rater", "and", "Units", "Likeness"), rows, (2, 3)
+        ), f"Likeness: 1 - distance on average. {sentence}"
     return Grid(("Rater", "and", "Units", "Agreement", "Cohen's kappa"), rows, (2, 3, 4)), sentence
 
 

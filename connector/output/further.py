@@ -107,7 +107,8 @@ def curve(found: Diagnosis | None) -> str:
     if not shown_marks:
         return ""
     (resolved, alpha), *more = shown_marks
-    told = [f"{shown.number(alpha)} with the {shown.counted(resolved, 'costliest unit')} settled"]
+    costliest = "costliest unit" if resolved == 1 else f"{shown.count(resolved)} costliest units"
+    told = [f"{shown.number(alpha)} with the {costliest} settled"]
     told += [f"{shown.number(alpha)} with {shown.count(resolved)}" for resolved, alpha in more]
     return f"Alpha would be {', '.join(told)}."
 

@@ -86,7 +86,7 @@ def _question(question: QuestionView) -> list[str]:
     if question.pairs_sentence:
         lines += [escape(question.pairs_sentence), ""]
     if question.pairs:
-        lines += table(("Category", "against", "Pairs of ratings", "Share"), question.pairs, numeric=(2, 3))
+        lines += table(("Category", "against", escape(question.pairs_name), "Share"), question.pairs, numeric=(2, 3))
     for sentence in (question.costs, question.curve):
         lines += [escape(sentence), ""] if sentence else []
     if question.conflicts_sentence:

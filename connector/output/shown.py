@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from connector.agreement.report import category_key
+from connector.annotations.display import counted as counted  # noqa: PLC0414 - one of this module's names
 from connector.annotations.display import text_of
 from connector.annotations.kinds import KINDS
 from connector.output.harmless import clean as clean  # noqa: PLC0414 - one of this module's names
@@ -74,13 +75,13 @@ NO_NUMBER = {
     "no_pairable_units": "no unit has two ratings",
     "not_two_raters": "it is defined for exactly two raters",
     "wrong_level": "this level needs numbers or a declared order, which these values are not; measure them as nominal",
-    "not_comparable": "the answers of different tasks cannot be compared",
+    "not_comparable": "the answers of different units cannot be compared",
 }
 NOT_APPLICABLE = {
     "not_two_raters": "defined for exactly two raters",
     "ragged": "a rater left out a unit",
     "wrong_level": "needs numbers or a declared order",
-    "not_comparable": "the answers of different tasks cannot be compared",
+    "not_comparable": "the answers of different units cannot be compared",
 }
 """Reasons that lie in the kind of data, for coefficients named together."""
 NO_VARIATION_BESIDE = "the units vary too little in what it compares"
@@ -176,11 +177,6 @@ def percent(share: float) -> str:
 def count(n: int) -> str:
     """A count with its thousands set off."""
     return f"{n:,}"
-
-
-def counted(n: int, one: str, many: str | None = None) -> str:
-    """A count with its noun."""
-    return f"{count(n)} {one if n == 1 else many or one + 's'}"
 
 
 def listed(parts: Iterable[str]) -> str:

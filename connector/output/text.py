@@ -119,7 +119,7 @@ def _question(question: QuestionView, width: int, paint: Paint) -> list[str]:
     if question.pairs_sentence:
         lines += ["", *wrap(question.pairs_sentence, width)]
     if question.pairs:
-        headings = ("Category", "against", "Pairs of ratings", "Share")
+        headings = ("Category", "against", question.pairs_name, "Share")
         lines += table(headings, question.pairs, width, numeric=(2, 3))
     lines += [*wrap(question.costs, width), *wrap(question.curve, width)]
     if question.conflicts_sentence:

@@ -28,13 +28,15 @@ if TYPE_CHECKING:
     from connector.annotations.collect import Table
 
 ALPHA = "krippendorff_alpha"
+OF_WHOLE_ANSWERS = ("percent_agreement", "cohen_kappa", "fleiss_kappa")
+"""Coefficients by which two answers are equal or not, whatever the question's distance."""
 MOST_CATEGORIES = 20
 MOST_PAIRS = 10
 MOST_CONFLICTS = 10
 MOST_RATER_PAIRS = {"report": 10, "page": 30}
 HOW = {
-    "jackknife": "jackknife over tasks on Fisher's z",
-    "infinitesimal_jackknife": "infinitesimal jackknife over tasks on Fisher's z",
+    "jackknife": "jackknife over {noun}s on Fisher's z",
+    "infinitesimal_jackknife": "infinitesimal jackknife over {noun}s on Fisher's z",
     "gwet": "Gwet's analytic interval",
     "f": "F distribution",
 }
@@ -53,7 +55,8 @@ class Context:
     inferred : questions whose kind was read off their values.
     notes : further sentences. threshold : what the summary sentence compares with where there is no gate.
     unit_link : the page of a unit, None where it has none. next_command : what to run next.
-    scale : the reading scale (`scales.SCALES`) that names each value; never beside a verdict.
+    noun : what people call a unit of the source. scale : the reading scale (`scales.SCALES`) that names each value;
+        never beside a verdict.
     parts : the sources of a table that several make, as plain data.
     """
 
@@ -71,6 +74,7 @@ class Context:
     threshold: float | None = None
     unit_link: Callable[[str], str | None] | None = None
     next_command: str | None = None
+    noun: str = "task"
     scale: str | None = None
     parts: Sequence[Mapping[str, Any]] = ()
 
@@ -80,7 +84,8 @@ def context_of(table: Table, **others: Any) -> Context:
     notes = []
     if table.copies:
         times = shown.counted(table.copies, "time")
-        notes.append(f"A task came again {times} and was merged, annotation by annotation.")
+        noun = others.get("noun", "task")
+        notes.append(f"A {noun} came again {times} and was merged, annotation by annotation.")
     if table.edited_by_other:
         were = shown.counted(table.edited_by_other, "annotation was", "annotations were")
         notes.append(f"{were} last changed by another person.")
@@ -153,9 +158,9 @@ class Bar(NamedTuple):
 class QuestionView:
     """One question, as text. `facts` are the lines of the table to paste, in order.
 
-    reading : what a scale calls the value. difference : from another side that was asked about. steps : what to do
-    next. curve : what settling units would give. consensus : Dawid and Skene's. coefficients_notes : what does not
-    apply, what is Gwet's generalisation, what never to decide by.
+    pairs_name : what the pairs of categories count. reading : what a scale calls the value. difference : from another
+    side that was asked about. steps : what to do next. curve : what settling units would give. consensus : Dawid and
+    Skene's. coefficients_notes : what does not apply, what is Gwet's generalisation, what never to decide by.
     """
 
     name: str
@@ -170,6 +175,7 @@ class QuestionView:
     categories: Grid | None
     categories_notes: Sequence[str]
     pairs: Sequence[PairRow]
+    pairs_name: str
     pairs_sentence: str
     costs: str
     curve: str
@@ -249,7 +255,7 @@ def view(
 def _summary(report: AgreementReport, context: Context) -> str:
     read = []
     if context.n_units is not None:
-        read.append(shown.counted(context.n_units, "task"))
+        read.append(shown.counted(context.n_units, context.noun))
     if context.n_annotations is not None:
         read.append(shown.counted(context.n_annotations, "annotation"))
     per_question = [
@@ -269,10 +275,11 @@ def _counts(counts: Mapping[str, int]) -> list[tuple[str, str]]:
 def _notes(context: Context) -> list[str]:
     notes = []
     if context.incomplete:
-        many = shown.counted(len(context.incomplete), "task declares", "tasks declare")
+        many = shown.counted(len(context.incomplete), f"{context.noun} declares", f"{context.noun}s declare")
         notes.append(f"{many} more annotations than came: {_named(context.incomplete)}.")
     if context.malformed:
-        many = shown.counted(len(context.malformed), "malformed task was", "malformed tasks were")
+        were = f"malformed {context.noun} was", f"malformed {context.noun}s were"
+        many = shown.counted(len(context.malformed), *were)
         examples = [f"{shown.clean(unit)} ({shown.clean(reason)})" for unit, reason in context.malformed[:MOST_NAMED]]
         more = len(context.malformed) - len(examples)
         notes.append(f"{many} left out: {'; '.join(examples)}{f'; and {shown.count(more)} more' if more else ''}.")
@@ -303,8 +310,8 @@ def _question(
         ("Level", question.level.value),
         ("Distance", shown.clean(question.distance)),
         ("Coefficient", f"{shown.coefficient(headline)} {shown.number(coefficient.value, *guards)}"),
-        (_interval_name(report), _interval_fact(coefficient, guards)),
-        *_analytic_fact(coefficient, guards),
+        (_interval_name(report), _interval_fact(coefficient, guards, context.noun)),
+        *_analytic_fact(coefficient, guards, context.noun),
         ("Units", f"{shown.count(question.n_units)}, with two ratings or more {shown.count(pairable.n_units)}"),
         ("Raters", shown.count(question.n_raters)),
         ("Ratings", shown.count(question.n_ratings)),
@@ -333,6 +340,7 @@ def _question(
         categories=categories,
         categories_notes=categories_notes,
         pairs=[_pair_row(pair, question.kind) for pair in listed[:MOST_PAIRS]],
+        pairs_name=_capital(findings.confused(question)[1]),
         pairs_sentence=_pairs_sentence(question, disagreements, len(listed)),
         costs=findings.costs(question, found),
         curve=further.curve(found),
@@ -384,27 +392,32 @@ def _interval_name(report: AgreementReport) -> str:
     return f"{100 * report.confidence:g}% interval"
 
 
-def _interval_fact(coefficient: Coefficient, guards: Sequence[float]) -> str:
+def _interval_fact(coefficient: Coefficient, guards: Sequence[float], noun: str) -> str:
     found = coefficient.interval
-    return shown.NOTHING if found is None else f"{shown.interval(found.low, found.high, *guards)} ({_how(found)})"
+    if found is None:
+        return shown.NOTHING
+    return f"{shown.interval(found.low, found.high, *guards)} ({_how(found, noun)})"
 
 
-def _how(interval: Interval) -> str:
+def _how(interval: Interval, noun: str) -> str:
     if interval.method == "bootstrap":
-        return f"bootstrap over tasks, {shown.count(interval.replicates or 0)} replicates, seed {interval.seed}"
-    return HOW.get(interval.method, shown.clean(interval.method))
+        return f"bootstrap over {noun}s, {shown.count(interval.replicates or 0)} replicates, seed {interval.seed}"
+    how = HOW.get(interval.method)
+    return shown.clean(interval.method) if how is None else how.format(noun=noun)
 
 
-def _analytic_fact(coefficient: Coefficient, guards: Sequence[float]) -> list[tuple[str, str]]:
+def _analytic_fact(coefficient: Coefficient, guards: Sequence[float], noun: str) -> list[tuple[str, str]]:
     found = coefficient.analytic
-    return [] if found is None else [("Beside it", f"{shown.interval(found.low, found.high, *guards)} ({_how(found)})")]
+    if found is None:
+        return []
+    return [("Beside it", f"{shown.interval(found.low, found.high, *guards)} ({_how(found, noun)})")]
 
 
 def _coefficients(question: QuestionReport, headline: str, guards: Sequence[float]) -> list[CoefficientRow]:
     """Those that have a number, and the one that stands for the question whether it has one or not."""
     return [
         CoefficientRow(
-            shown.coefficient(name),
+            _named_for(question, name),
             shown.number(one.value, *guards),
             shown.interval(one.low, one.high, *guards),
             shown.no_number(one.reason) if one.value is None else "",
@@ -412,6 +425,12 @@ def _coefficients(question: QuestionReport, headline: str, guards: Sequence[floa
         for name, one in question.coefficients.items()
         if one.value is not None or name == headline
     ]
+
+
+def _named_for(question: QuestionReport, name: str) -> str:
+    """A coefficient's name; of answers that are more or less alike, that it asks only whether two are equal."""
+    graded = question.comparison is not None and question.comparison.graded
+    return f"{shown.coefficient(name)}{' (whole answers)' if graded and name in OF_WHOLE_ANSWERS else ''}"
 
 
 def _coefficients_notes(question: QuestionReport, headline: str, never_by: str) -> list[str]:
@@ -520,7 +539,7 @@ def _pair_row(pair: PairFinding, kind: str) -> PairRow:
 def _pairs_sentence(question: QuestionReport, disagreements: int, kinds: int) -> str:
     if not disagreements:
         return ""
-    many = shown.counted(disagreements, "disagreeing pair of ratings", "disagreeing pairs of ratings")
+    many = findings.disagreements(question)
     if len(question.pairs) < 3 or findings.measures(question):
         return f"{many}."
     first = sum(pair.n for pair in question.pairs[:2]) / disagreements
@@ -533,19 +552,24 @@ def _pairs_sentence(question: QuestionReport, disagreements: int, kinds: int) ->
     return f"{many}; the two commonest pairs of categories hold {shown.percent(first)} of them.{further}"
 
 
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
 def _conflicting(question: QuestionReport) -> list[int]:
     """Places of the units whose raters disagree, worst first."""
     units = question.units
     found = [
         place
-        for place, (n, top) in enumerate(zip(units.n_ratings, units.top_share, strict=True))
-        if n > 1 and (top or 0) < 1
+        for place, (n, status) in enumerate(zip(units.n_ratings, units.status, strict=True))
+        if n > 1 and status != "agreed"
     ]
 
     def worst_first(place: int) -> tuple[Any, ...]:
+        share = units.top_share[place] or 0.0  # of whole answers without a consensus there is none
         agreement = units.agreement[place]
-        known = units.top_share[place] if agreement is None else agreement
-        return known, units.top_share[place], -units.n_ratings[place], natural_key(str(units.unit_ids[place]))
+        known = share if agreement is None else agreement
+        return known, share, -units.n_ratings[place], natural_key(str(units.unit_ids[place]))
 
     return sorted(found, key=worst_first)
 
@@ -621,13 +645,13 @@ def _warnings(question: QuestionReport, context: Context) -> list[str]:
         )
     if alpha.interval and alpha.interval.added_conflict:
         warnings.append(
-            "At most one task holds a disagreement. For the interval one conflict between the two commonest categories "
-            "was added before resampling, which would else find no doubt at all."
+            f"At most one {context.noun} holds a disagreement. For the interval one conflict between the two commonest "
+            "categories was added before resampling, which would else find no doubt at all."
         )
     if alpha.interval and alpha.interval.added_agreement:
         warnings.append(
-            "No task agrees on any category but the commonest. For the interval one that agrees on the second commonest"
-            " was added, which would else find too little doubt."
+            f"No {context.noun} agrees on any category but the commonest. For the interval one that agrees on the "
+            "second commonest was added, which would else find too little doubt."
         )
     if alpha.expected_error is not None:
         warnings.append(
@@ -724,8 +748,9 @@ def _method(report: AgreementReport, context: Context) -> list[str]:
     ]
     intervals = [one.alpha.interval for one in report.questions.values() if one.alpha.interval]
     method += [
-        f"{_interval_name(report)}: {how}; whole tasks are drawn or left out, expected disagreement computed anew."
-        for how in dict.fromkeys(_how(found) for found in intervals)
+        f"{_interval_name(report)}: {how}; whole {context.noun}s are drawn or left out, expected disagreement computed"
+        " anew."
+        for how in dict.fromkeys(_how(found, context.noun) for found in intervals)
     ]
     method.append(
         "Specific agreement of a category: where one rater says it, how often another rater of the unit does. "

@@ -6,7 +6,7 @@ A new tool is one class that satisfies `Tool` and one entry point in the group `
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, Protocol
 
@@ -22,7 +22,8 @@ class Project:
     untrusted. `link` is where people open it. `n_units` is how many units the tool counts, `required_ratings` how many
     ratings per unit it collects (None: not said). `settings` is the tool's own text of what is asked (a label config),
     kept so that a report can be made again without the network. `warnings` are sentences for people. `conflicts` is
-    where those conflicts that still collect ratings are listed, of a tool that needs no tab for it.
+    where those conflicts that still collect ratings are listed, of a tool that needs no tab for it. `is_new` says that
+    this is another project than the one that was opened before: made again under its name.
     """
 
     source: str
@@ -34,6 +35,7 @@ class Project:
     settings: str = ""
     warnings: tuple[str, ...] = ()
     conflicts: str | None = None
+    is_new: bool = False
 
 
 class Cursor(NamedTuple):
@@ -82,9 +84,12 @@ class PutFields:
     """Give each unit these fields, None takes one away; everything else of the unit stays.
 
     For tools that write all fields of a unit in one call (`Capabilities.per_unit`). A column that is missing is made.
+    `bare` are those that had nothing at all, not even an empty place, for fields before (`Receipt.bare`): so they are
+    left where nothing else stands there by then.
     """
 
     units: Mapping[str, Mapping[str, str | float | None]]
+    bare: Collection[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,10 +111,16 @@ class PutSummary:
 
 
 class ReviewItem(NamedTuple):
-    """A conflict for a reviewer: the source unit and the votes, rater label -> answer as text, in display order."""
+    """A conflict for a reviewer: the source unit and the votes, rater label -> answer as text, in display order.
+
+    `raters` maps a rater's label to the ids of theirs in the project, for a tool that draws what they marked; `version`
+    changes with what there is to draw.
+    """
 
     unit: str
     votes: Mapping[str, str]
+    raters: Mapping[str, tuple[str, ...]] = {}
+    version: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +128,19 @@ class PutReviewTasks:
     """Review tasks for these conflicts; a unit that already has one keeps it untouched.
 
     `project` is the configured review project (id or title) or None: found by its marker, else made.
+    """
+
+    items: tuple[ReviewItem, ...]
+    project: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DrawMarks:
+    """Show on the review tasks of these units what each rater marked, and the votes as they are now.
+
+    Marks are drawn in the tool's own way and select nothing for the reviewer; where the tool cannot do so in a project,
+    the votes in words are all there is. A task that somebody has worked on stays as it is. `project` as for
+    `PutReviewTasks`. The units that are settled, whether anything was to be drawn or not, are those written.
     """
 
     items: tuple[ReviewItem, ...]
@@ -155,6 +179,7 @@ WriteOp = (
     | PutView
     | PutSummary
     | PutReviewTasks
+    | DrawMarks
     | RemoveView
     | RemoveSummary
     | RemoveReview
@@ -172,13 +197,15 @@ class Receipt:
     the tool's id. Of a review project that stays after RemoveReview it names the id ("kept_project") and counts our
     tasks with work in them ("kept") and the tasks of others ("kept_others"); of columns that stay after ResetColumns
     the names ("kept_columns"). `failed` is why the rest did not arrive,
-    None when all did.
+    None when all did. `bare` are those of `written` that had no place for fields before (metadata that are null, where
+    empty ones are something else).
     """
 
     written: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     remote: Mapping[str, str] = field(default_factory=dict)
     failed: str | None = None
+    bare: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +215,8 @@ class Capabilities:
     `per_unit` : fields are written unit by unit (`PutFields`), not value by value (`SetField`, `ClearFields`).
     `longest_text` : the most characters that a field's text may have; longer text is cut (None: no limit).
     `outlive_users` : the ratings of a user who is deleted stay in the tool: one that is gone was deleted itself.
+    `noun` : what people call one unit of the tool.
+    `draws` : kinds of which it can draw each rater's answer on a review task (`DrawMarks`).
     """
 
     fields: bool = True
@@ -197,6 +226,8 @@ class Capabilities:
     summary: bool = True
     review: bool = True
     outlive_users: bool = True
+    noun: str = "task"
+    draws: frozenset[str] = frozenset()
 
 
 class Finding(NamedTuple):
@@ -250,11 +281,18 @@ class Tool(Protocol):
 
     def find_ours(self) -> Mapping[str, str]:
         """What of ours stands in the tool apart from fields, found by its markers, for a lost store: "view" and
-        "review_project" to their ids, "summary" to its text, "columns" to the names of those we made, joined by commas;
-        what is not there is absent."""
+        "review_project" to their ids, "summary" to its text, "columns" to the names of those we made, joined by commas,
+        "earlier_reviews" to the ids of the review projects of projects that had this one's name and are gone; what is
+        not there is absent."""
 
     def review_tasks(self, remote: str) -> Mapping[str, str]:
-        """The units that have a review task in the review project `remote`, with the task's id."""
+        """The units that have a review task in the review project `remote`, with the task's id.
+
+        Raises NotThere where it is gone, or another project's.
+        """
+
+    def undecided(self, remote: str) -> Collection[str]:
+        """Those units of `review_tasks` that no reviewer has decided: without an answer that was submitted."""
 
     def review_link(self, remote: str) -> str:
         """Where people open the review project `remote`."""

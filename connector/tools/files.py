@@ -28,6 +28,7 @@ _KNOWN = (
     " with unit, rater and value."
 )
 _KIND_OF = {"label_studio": "label_studio", "json_min": "label_studio", "csv_min": "label_studio", "argilla": "argilla"}
+_NOUNS = {"label_studio": "task", "argilla": "record", "table": "unit"}
 _NAMES = {"label_studio": "a Label Studio export", "argilla": "an Argilla export", "table": "a long table"}
 
 
@@ -51,6 +52,11 @@ class FileSource:
     units: Iterator[Unit | SkippedTask]
     notes: Callable[[], Sequence[str]] = _no_notes
     incomplete: Callable[[], str | None] = _complete
+
+    @property
+    def noun(self) -> str:
+        """What people call one unit of them."""
+        return _NOUNS[self.form]
 
 
 def open_files(
@@ -130,6 +136,11 @@ def form_of(path: Path, columns: Mapping[str, str] | None = None) -> Form:
     if text.startswith("{"):
         return _object_form(text, path, columns or {})
     return _text_form(text, path, columns or {})
+
+
+def noun_of(form: Form) -> str:
+    """What people call one unit of a file of that form."""
+    return _NOUNS[_KIND_OF.get(form, "table")]
 
 
 def _head(path: Path) -> bytes:

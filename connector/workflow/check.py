@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from connector.annotations.collect import Table, natural_key
-from connector.annotations.display import few, mended_text
+from connector.annotations.display import counted, few, mended_text
 from connector.annotations.model import Unit
 from connector.config import Settings
 from connector.errors import FixConfiguration, SkippedTask
@@ -59,7 +59,13 @@ def check(sources: Sequence[Source], settings: Settings, progress: Progress) -> 
         taken = _taken(one, settings, asked, marked[one.place])
         findings += _named(taken, one.name if len(sources) > 1 else None)
     findings += _sources(joined)
-    findings += [*_questions(table), *_counts(table, settings), *_marks(table), *_stale(table), *_not_whole(table)]
+    findings += [
+        *_questions(table),
+        *_counts(table, settings),
+        *_marks(table),
+        *_stale(table),
+        *_not_whole(table, joined.noun),
+    ]
     return Checked(tuple(findings))
 
 
@@ -104,7 +110,8 @@ def _taken(one: Reached, settings: Settings, asked: Sequence[str], marked: Marke
         if (held := marked.foreign.get(name)) and name not in marked.ours:
             # A majority without scores beside it may be ours: only the store knows.
             severity: Literal["error", "warning"] = "error" if push.scores else "warning"
-            yield Finding(severity, already_held(name, held), "Set another `push.prefix`.")
+            noun = one.tool.capabilities.noun
+            yield Finding(severity, already_held(name, held, noun), "Set another `push.prefix`.")
 
 
 def _named(findings: Iterable[Finding], name: str | None) -> Iterator[Finding]:
@@ -125,10 +132,12 @@ def _sources(joined: Joined) -> Iterator[Finding]:
     """How the sources came together."""
     for part, found in zip(joined.parts, joined.found, strict=True):
         if joined.key is not None and 0 < len(found.keyless) == sum(map(len, found.units.values())):
+            fields = few(found.fields, most=12) or "no fields"
             yield Finding(
-                "error",
-                f"{part.name}: no task holds the field {joined.key} of unit_key.",
-                f"Its tasks hold: {few(found.fields, most=12) or 'no fields'}.",
+                "warning",
+                f"{part.name}: no {part.noun} holds the field {joined.key} of unit_key: each stands alone,"
+                " compared with none of another source.",
+                f"Set unit_key to a field that every source has; its {part.noun}s hold: {fields}.",
             )
     yield from (Finding("note", text) for text in joined.notes())
 
@@ -148,22 +157,26 @@ def _questions(table: Table) -> Iterator[Finding]:
         yield Finding(
             "ok",
             f"Question {name}: {one.question.kind}, level {one.question.level}{distance},"
-            f" {one.ratings.n_ratings:,} ratings{required}.",
+            f" {counted(one.ratings.n_ratings, 'rating')}{required}.",
         )
         if empty := one.left_out.get("empty"):
             hint = None
             if one.question.kind in ("choices", "paths") and one.question.empty == "missing":
                 hint = f"If nothing ticked means 'none of them', set questions: {{{name}: {{empty: none}}}}."
-            yield Finding(
-                "note", f"Question {name}: {empty:,} submitted annotations hold no answer and count as missing.", hint
+            many = counted(
+                empty,
+                "submitted annotation holds no answer and counts",
+                "submitted annotations hold no answer and count",
             )
-        for reason, text in (
-            ("not_shown", "did not show it"),
-            ("stale_child", "hold an answer to it that its condition no longer allows"),
-            ("unreadable", "hold an answer that cannot be read"),
+            yield Finding("note", f"Question {name}: {many} as missing.", hint)
+        for reason, hold, text in (
+            ("not_shown", ("did", "did"), "not show it"),
+            ("stale_child", ("holds", "hold"), "an answer to it that its condition no longer allows"),
+            ("unreadable", ("holds", "hold"), "an answer that cannot be read"),
         ):
             if count := one.left_out.get(reason):
-                yield Finding("note", f"Question {name}: {count:,} annotations {text}.")
+                many = counted(count, f"annotation {hold[0]}", f"annotations {hold[1]}")
+                yield Finding("note", f"Question {name}: {many} {text}.")
         if one.mended:
             yield Finding("note", f"Question {name}: {mended_text(one.mended, one.question.kind)}.")
     for name, kind, reason in table.not_measured:
@@ -174,17 +187,17 @@ def _questions(table: Table) -> Iterator[Finding]:
 
 def _counts(table: Table, settings: Settings) -> Iterator[Finding]:
     raters = {rater for one in table.questions.values() for rater in one.ratings.rater_ids}
-    yield Finding("ok" if len(raters) > 1 else "warning", f"{len(raters)} raters: {_listed(raters)}.")
+    yield Finding("ok" if len(raters) > 1 else "warning", f"{counted(len(raters), 'rater')}: {_listed(raters)}.")
     per_unit = ratings_per_unit(table)
     said = ", ".join(f"{units:,} with {count}" for count, units in sorted(per_unit.items()))
-    yield Finding("ok", f"{len(table.unit_ids):,} units by number of ratings: {said or 'none'}.")
+    yield Finding("ok", f"{counted(len(table.unit_ids), 'unit')} by number of ratings: {said or 'none'}.")
     needed = required_ratings(settings)
     short = sum(units for count, units in per_unit.items() if count < needed)
     if short:
         yield Finding(
             "note",
-            f"{short:,} units have fewer than the {needed} ratings required.",
-            "They wait for more raters; scores appear from two ratings on.",
+            f"{counted(short, 'unit has', 'units have')} fewer than the {needed} ratings required.",
+            f"{'It waits' if short == 1 else 'They wait'} for more raters; scores appear from two ratings on.",
         )
     left = ", ".join(f"{count:,} {reason.replace('_', ' ')}" for reason, count in table.left_out.items() if count)
     if left:
@@ -206,20 +219,22 @@ def _marks(table: Table) -> Iterator[Finding]:
         by = ", ".join(f"{count:,} by {rater}" for rater, count in sorted(table.ground_truth.items()))
         yield Finding(
             "note",
-            f"{marked:,} annotations are marked as ground truth ({by}); each counts as its author's rating too.",
+            f"{counted(marked, 'annotation is', 'annotations are')} marked as ground truth ({by}); each counts as its"
+            " author's rating too.",
             "Name the authors under raters: reviewers, or set ground_truth: exclude, if they are not ratings.",
         )
     if table.edited_by_other:
         yield Finding(
             "note",
-            f"{table.edited_by_other:,} annotations were last changed by somebody else than their author"
-            " (starring counts).",
+            f"{counted(table.edited_by_other, 'annotation was', 'annotations were')} last changed by somebody else than"
+            " the author (starring counts).",
         )
     if table.copied or table.accepted_unchanged:
         yield Finding(
             "warning",
-            f"{table.copied:,} annotations are copies of another rater's, {table.accepted_unchanged:,} are predictions"
-            " accepted unchanged: such agreement is not independent.",
+            f"{counted(table.copied, 'annotation is a copy', 'annotations are copies')} of another rater's,"
+            f" {counted(table.accepted_unchanged, 'is a prediction', 'are predictions')} accepted unchanged: such"
+            " agreement is not independent.",
         )
 
 
@@ -228,22 +243,23 @@ def _stale(table: Table) -> Iterator[Finding]:
         for label, count in one.stale.items():
             yield Finding(
                 "warning",
-                f"Question {name}: label '{label}' is not in the project's configuration ({count:,} answers).",
+                f"Question {name}: label '{label}' is not in the project's configuration ({counted(count, 'answer')}).",
                 "It counts as a category of its own; to join it:"
                 f" questions: {{{name}: {{relabel: {{{label}: NEW}}}}}}.",
             )
 
 
-def _not_whole(table: Table) -> Iterator[Finding]:
+def _not_whole(table: Table, noun: str) -> Iterator[Finding]:
     if table.incomplete:
+        many = counted(len(table.incomplete), f"{noun} declares", f"{noun}s declare")
         yield Finding(
             "warning",
-            f"{len(table.incomplete):,} tasks declare more annotations than came ({few(table.incomplete)}).",
-            "The server's counter drifts when two people submit at once; if it is all tasks, this token sees only part"
-            " of the annotations.",
+            f"{many} more annotations than came ({few(table.incomplete)}).",
+            f"The server's counter drifts when two people submit at once; if it is all {noun}s, this token sees only"
+            " part of the annotations.",
         )
     for one in table.malformed[:10]:
-        yield Finding("warning", f"Malformed and left out: {one}.")
+        yield Finding("warning", f"Malformed and left out: {noun} {one.unit}: {one.reason}.")
     for note in table.notes:
         yield Finding("note", note)
 

@@ -21,10 +21,11 @@ from connector.workflow.sync import Watch
 
 @dataclass(frozen=True, slots=True)
 class Gated:
-    """The verdict on a live batch, and the units outside the batch."""
+    """The verdict on a live batch, the units outside the batch, and what became of ratings that are in no tool now."""
 
     measured: Measured
     outside: tuple[str, ...]
+    notes: tuple[str, ...] = ()
 
 
 def gate(
@@ -46,13 +47,17 @@ def gate(
     joined = join_stored(sources, reached, store, settings)
     fetched = 0
     cut_short: list[Obstacle] = []
+    notes: list[str] = []
     for one in reached:
         prefix, progress = settings.push.prefix, watch.pulling
         try:
-            fetched += pull(one.tool, store, one.project, prefix, now=started, full=False, progress=progress).fetched
+            pulled = pull(one.tool, store, one.project, prefix, now=started, full=False, progress=progress)
         except DataNotTrusted as error:  # nothing of it was kept: what the store held is shown, and decides nothing
             which = "The pull" if len(sources) == 1 else f"The pull of {one.name}"
             cut_short.append(Obstacle("pull_cut_short", f"{which} was cut short: {error.message}"))
+        else:
+            fetched += pulled.fetched
+            notes += [note if len(sources) == 1 else f"{one.name}: {note}" for note in pulled.notes()]
     together = history(sources)
     run = store.start_run(together, "gate", started)
     table, outside = collect_joined(joined, settings, batch)
@@ -69,10 +74,10 @@ def gate(
     )
     if cut_short:  # no look: the batch's data are as they were
         store.end_run(run, watch.now(), measured.decision.verdict, {"pulled": 0})
-        return Gated(measured, outside)
+        return Gated(measured, outside, tuple(notes))
     judged = {**measured.decision.to_json(), "batch": name, "data": data}
     store.end_run(run, watch.now(), measured.decision.verdict, {"pulled": fetched}, judged)
-    return Gated(measured, outside)
+    return Gated(measured, outside, tuple(notes))
 
 
 def fingerprint(table: Table) -> str:

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 from connector.annotations.choices import label
 from connector.annotations.collect import Table
-from connector.annotations.display import few
-from connector.annotations.model import Annotation, Missing, PerItem, Question, Schema, Unit, Value
+from connector.annotations.display import counted, few
+from connector.annotations.model import Annotation, Answer, Missing, Question, Schema, Unit
 from connector.annotations.order import natural_key
 from connector.config import Settings
 from connector.errors import SkippedTask
@@ -52,6 +52,7 @@ class Part:
 
     name : in ids. asked : the questions that are known before a unit is read. read : goes through it once more.
     project : what the tool says of it; None for a file. unit_is_key : a unit's id is what `unit_key` names.
+    noun : what people call one of its units: a task, a record.
     """
 
     name: str
@@ -59,6 +60,7 @@ class Part:
     read: Callable[[], Reading]
     project: Project | None = None
     unit_is_key: bool = False
+    noun: str = "task"
 
 
 @dataclass(slots=True)
@@ -100,6 +102,11 @@ class Joined:
         self._names = [_Names(part, place, self.parts, settings) for place, part in enumerate(self.parts)]
         self.found = [Found() for _ in self.parts]
         self._holders: dict[str, list[tuple[int, str]]] | None = None
+
+    @property
+    def noun(self) -> str:
+        """What people call a unit of the table: as its only source does, or where several tasks may be one, a unit."""
+        return self.parts[0].noun if len(self.parts) == 1 and self.key is None else "unit"
 
     def check(self) -> None:
         """Raise FixConfiguration where sources ask questions of one name that are not one question."""
@@ -148,13 +155,23 @@ class Joined:
         """What a rater of a source is called in the table."""
         return self._names[place].rater(rater) if self.renames else rater
 
+    def accounts(self, place: int) -> Mapping[str, tuple[str, ...]] | None:
+        """The table's raters -> their ids in a source; None where they are called by these."""
+        if not self.renames:
+            return None
+        found: dict[str, tuple[str, ...]] = {}
+        for rater in sorted(self.found[place].raters):
+            name = self._names[place].rater(rater)
+            found[name] = (*found.get(name, ()), rater)
+        return found
+
     def notes(self) -> list[str]:
         """Sentences on how the sources came together, for people."""
         if not self.renames:
             return []
         notes = [self._overview()] if len(self.parts) > 1 or self.key else []
         for part, found in zip(self.parts, self.found, strict=True):
-            notes += _key_notes(part.name, found, self.key)
+            notes += _key_notes(part, found, self.key)
             notes += [f"{part.name}: {note}" for note in (*found.notes, found.incomplete) if note]
         notes += differing_labels({part.name: part.asked for part in self.parts}, self._settings.questions)
         return notes + self._absent_raters()
@@ -227,10 +244,16 @@ class Joined:
         return joined_questions(known, self._asking(), self._settings.questions)
 
     def _overview(self) -> str:
-        parts = [f"{part.name} ({_tasks(found.tasks)})" for part, found in zip(self.parts, self.found, strict=True)]
+        parts = [
+            f"{part.name} ({counted(found.tasks, part.noun)})"
+            for part, found in zip(self.parts, self.found, strict=True)
+        ]
+        several = " or ".join(dict.fromkeys(f"{part.noun}s" for part in self.parts))
         units = {unit for found in self.found for unit in found.units}
         shared = sum(len(self.holders(unit)) > 1 for unit in units)
-        joined = f"; {shared:,} of {len(units):,} units join several tasks by {self.key}" if self.key else ""
+        joined = (
+            f"; {shared:,} of {counted(len(units), 'unit')} join several {several} by {self.key}" if self.key else ""
+        )
         return f"One table of {', '.join(parts)}{joined}."
 
     def _absent_raters(self) -> list[str]:
@@ -336,7 +359,7 @@ class _JoinedSchema:
                 found.setdefault(name, Counter()).update(counts)
         return found
 
-    def answers(self, annotation: Annotation, unit: Unit) -> Mapping[str, Value | Missing | PerItem]:
+    def answers(self, annotation: Annotation, unit: Unit) -> Mapping[str, Answer]:
         task, place = _unmarked(annotation.id)
         schema, names = self.schemas[place], self._names[place]
         assert schema is not None, "a source's annotations come after its schema"
@@ -384,22 +407,20 @@ def _accounts(part: Part, found: Found) -> Iterator[str]:
     return (f"{part.name}/{rater}" for rater in found.raters)
 
 
-def _tasks(count: int) -> str:
-    return f"{count:,} task{'' if count == 1 else 's'}"
-
-
-def _key_notes(name: str, found: Found, key: str | None) -> Iterator[str]:
+def _key_notes(part: Part, found: Found, key: str | None) -> Iterator[str]:
     if key is None:
         return
-    if found.keyless:
+    name, n = part.name, len(found.keyless)
+    if n:
+        alone = "holds no" if n == 1 else "hold no", "stands" if n == 1 else "stand"
         yield (
-            f"{name}: {len(found.keyless):,} of {_tasks(found.tasks)} hold no {key} and stand alone, as {name}/ID"
+            f"{name}: {n:,} of {counted(found.tasks, part.noun)} {alone[0]} {key} and {alone[1]} alone, as {name}/ID"
             f" ({few(found.keyless)})."
         )
     double = {unit: tasks for unit, tasks in found.units.items() if len(tasks) > 1}
     if double:
         tasks = sum(map(len, double.values()))
         yield (
-            f"{name}: {tasks:,} tasks share their {key} with another of the same source ({few(list(double))}): they are"
-            " one unit each, and of a rater's several ratings the newest counts."
+            f"{name}: {tasks:,} {part.noun}s share their {key} with another of the same source"
+            f" ({few(list(double))}): they are one unit each, and of a rater's several ratings the newest counts."
         )

@@ -13,7 +13,7 @@ from connector.agreement.power import HALF_WIDTH
 from connector.agreement.ratings import InvalidRatings
 from connector.agreement.report import AgreementReport, QuestionRatings, assess
 from connector.annotations.collect import Collector, CountingRules, Table
-from connector.annotations.display import few
+from connector.annotations.display import counted, few
 from connector.annotations.model import Schema, Unit
 from connector.config import QuestionSettings, Settings
 from connector.errors import DataNotTrusted, FixConfiguration, SkippedTask
@@ -41,22 +41,31 @@ def malformed_share(table: Table) -> float:
     return bad / (bad + len(table.unit_ids)) if bad else 0.0
 
 
-def distrust(table: Table, joined: Joined | None = None) -> None:
-    """Raise DataNotTrusted where too many tasks are malformed, of all or of one source, to act on the numbers."""
-    said = _malformed(table, joined)
+def distrust(table: Table, joined: Joined | None = None, noun: str = "task") -> None:
+    """Raise DataNotTrusted where too many tasks are malformed, of all or of one source, to act on the numbers.
+
+    noun : what a unit of files is called; of `joined` sources they say it themselves.
+    """
+    said = _malformed(table, joined, noun)
     if said is not None:
-        first = "; ".join(str(one) for one in table.malformed[:3])
-        raise DataNotTrusted(f"{said}: {first}.", "Mend these tasks or leave them out.")
+        sentence, noun = said
+        first = "; ".join(f"{noun} {one.unit}: {one.reason}" for one in table.malformed[:3])
+        raise DataNotTrusted(f"{sentence}: {first}.", f"Mend these {noun}s or leave them out.")
 
 
-def _malformed(table: Table, joined: Joined | None) -> str | None:
+def _malformed(table: Table, joined: Joined | None, noun: str) -> tuple[str, str] | None:
+    """The sentence, and what it calls a unit."""
     if malformed_share(table) > MOST_MALFORMED:
-        bad = len(table.malformed)
-        return f"{bad} of {bad + len(table.unit_ids)} tasks are malformed"
+        noun = noun if joined is None else joined.noun
+        return _are_malformed(len(table.malformed), len(table.malformed) + len(table.unit_ids), noun), noun
     for part, found in zip(joined.parts, joined.found, strict=True) if joined is not None and joined.renames else ():
         if found.malformed > MOST_MALFORMED * found.tasks:
-            return f"{found.malformed} of {found.tasks} tasks of {part.name} are malformed"
+            return _are_malformed(found.malformed, found.tasks, part.noun, f" of {part.name}"), part.noun
     return None
+
+
+def _are_malformed(bad: int, of: int, noun: str, source: str = "") -> str:
+    return f"{bad:,} of {counted(of, noun)}{source} {'is' if bad == 1 else 'are'} malformed"
 
 
 def collect(
@@ -140,6 +149,7 @@ def measure(
     questions: Sequence[str] = (),
     obstacles: Sequence[Obstacle] = (),
     joined: Joined | None = None,
+    noun: str = "task",
 ) -> Measured:
     """Assess a table and decide the gate on it.
 
@@ -149,12 +159,12 @@ def measure(
     look : which look at this batch's data this is.
     live : the table comes from a live pull, whose counters of annotations drift: a shortfall is reported but decides
         nothing.
-    questions : only these, all where empty.
+    questions : only these, decided whether required or not; all where empty.
     obstacles : what else keeps the batch from being decided.
-    joined : the sources of the table.
+    joined : the sources of the table. noun : what a unit of files is called.
     """
     report = report_on(table, settings, questions=questions)
-    incomplete = [*obstacles, *_obstacles(table, joined, live=live)]
+    incomplete = [*obstacles, *_obstacles(table, joined, noun, live=live)]
     decision = decide(report, gate_rule(settings), batch=batch, look=look, incomplete=incomplete)
     return Measured(table, report.with_gate(decision), decision, joined)
 
@@ -195,7 +205,8 @@ def _questions(table: Table, only: Sequence[str]) -> list[QuestionRatings]:
             one.question.categories,
             one.question.bounds,
             one.left_out,
-            one.question.required,
+            # to name a question is to ask for a decision on it
+            one.question.required or name in only,
             one.question.conditional,
             one.times_shown,
             one.gold,
@@ -203,27 +214,30 @@ def _questions(table: Table, only: Sequence[str]) -> list[QuestionRatings]:
             one.replaced,
             one.mended,
             one.task_of,
+            one.question.position,
+            of_regions=one.of_regions,
         )
         for name, one in table.questions.items()
         if not only or name in only
     ]
 
 
-def _obstacles(table: Table, joined: Joined | None, *, live: bool) -> list[Obstacle]:
+def _obstacles(table: Table, joined: Joined | None, noun: str, *, live: bool) -> list[Obstacle]:
     obstacles = []
     if table.incomplete and not live:
-        obstacles.append(_incomplete_file(table.incomplete, "the file"))
+        obstacles.append(_incomplete_file(table.incomplete, "the file", noun))
     for part, found in zip(joined.parts, joined.found, strict=True) if joined is not None else ():
         if part.project is None and found.short:
-            obstacles.append(_incomplete_file(list(found.short), part.name))
+            obstacles.append(_incomplete_file(list(found.short), part.name, part.noun))
         if found.incomplete is not None:
             obstacles.append(Obstacle("incomplete", f"{part.name}: {found.incomplete}"))
-    said = _malformed(table, joined)
+    said = _malformed(table, joined, noun)
     if said is not None:
-        obstacles.append(Obstacle("malformed", f"{said}."))
+        obstacles.append(Obstacle("malformed", f"{said[0]}."))
     return obstacles
 
 
-def _incomplete_file(tasks: Sequence[str], file: str) -> Obstacle:
-    text = f"{len(tasks)} tasks hold fewer annotations than they declare ({few(tasks)}): {file} is incomplete."
-    return Obstacle("incomplete", text)
+def _incomplete_file(tasks: Sequence[str], file: str, noun: str) -> Obstacle:
+    hold, they = ("holds", "it declares") if len(tasks) == 1 else ("hold", "they declare")
+    many = f"{counted(len(tasks), noun)} {hold}"
+    return Obstacle("incomplete", f"{many} fewer annotations than {they} ({few(tasks)}): {file} is incomplete.")

@@ -10,6 +10,7 @@ from connector.annotations.collect import natural_key
 from connector.annotations.display import few
 from connector.tools.base import (
     ClearFields,
+    DrawMarks,
     PutFields,
     PutReviewTasks,
     PutSummary,
@@ -149,6 +150,8 @@ def _describe(op: WriteOp) -> str | None:
             return f"put into the description: {text}"
         case PutReviewTasks(items=items):
             return f"make review tasks for {_units({item.unit for item in items})}"
+        case DrawMarks(items=items):
+            return f"show each rater's marks on the review tasks of {_units({item.unit for item in items})}"
         case RemoveView():
             return "delete our tab"
         case RemoveSummary():

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from connector.annotations.display import counted
 from connector.annotations.model import Unit
 from connector.errors import FixAccess, NotThere, UnexpectedAnswer
 from connector.store import Store, StoredSource
@@ -15,12 +16,14 @@ from connector.workflow.writing import (
     FIELD,
     FOREIGN,
     INTENT,
+    REVIEW_MARKS,
     REVIEW_PROJECT,
     REVIEW_TASK,
     SUMMARY,
     VIEW,
     Progress,
     columns_of,
+    earlier_reviews,
     fields_known,
 )
 
@@ -73,7 +76,8 @@ class Pulled:
     """What a pull brought: units fetched and gone, whether it was a full one, and how many units are malformed now.
 
     Of the units fetched, `ratings_gone` were there at the last pull and are no more; `ratings_kept` went with their
-    users and stay in the store.
+    users and stay in the store. `earlier_reviews` are review projects of projects that had this one's name and are
+    gone; only a full pull looks for them.
     """
 
     fetched: int
@@ -82,6 +86,14 @@ class Pulled:
     skipped: dict[str, str]
     ratings_gone: int = 0
     ratings_kept: int = 0
+    earlier_reviews: tuple[str, ...] = ()
+
+    def notes(self) -> list[str]:
+        """What became of ratings that the tool does not hold any more, for people."""
+        gone, kept = self.ratings_gone, self.ratings_kept
+        notes = [f"{counted(gone, 'rating is', 'ratings are')} gone since the last pull."] if gone else []
+        one, many = "rating of a user who was deleted since is", "ratings of users who were deleted since are"
+        return [*notes, f"{counted(kept, one, many)} kept."] if kept else notes
 
 
 def reach(tool: Tool, store: Store, *, now: float, full: bool) -> Project:
@@ -114,15 +126,17 @@ def pull(
     DataNotTrusted : the pull was cut short; nothing of it is kept.
     """
     stored = store.source(project.source)
-    whole = stored is None or _is_due(stored, now, full=full)
+    whole = stored is None or project.is_new or _is_due(stored, now, full=full)
     missing = _Missing(tool)
+    earlier: tuple[str, ...] = ()
     with store.transaction():
         if whole or stored is None:
             found = tool.find_ours()
+            earlier = earlier_reviews(found)
             known = fields_known(store, project.source, columns_of(found))
             fetched, cursor, gone = _everything(tool, store, project.source, prefix, known, missing, progress)
             _mend_ledger(store, project.source, found)
-            _mend_reviews(tool, store, project.source, found.get(REVIEW_PROJECT))
+            mend_reviews(tool, store, project.source, found.get(REVIEW_PROJECT))
         else:
             fetched, cursor, gone = _changes(tool, store, project, stored, prefix, missing, progress)
         full_pull_at = now if whole or stored is None else stored.full_pull_at
@@ -138,7 +152,7 @@ def pull(
                 project.required_ratings,
             )
         )
-    return Pulled(fetched, gone, whole, store.skipped(project.source), missing.gone, missing.kept)
+    return Pulled(fetched, gone, whole, store.skipped(project.source), missing.gone, missing.kept, earlier)
 
 
 def _everything(
@@ -223,7 +237,7 @@ def _mend_ledger(store: Store, source: str, there: Mapping[str, str]) -> None:
             store.record(source, item, {"": there[item] if item == SUMMARY else None})
 
 
-def _mend_reviews(tool: Tool, store: Store, source: str, marked: str | None) -> None:
+def mend_reviews(tool: Tool, store: Store, source: str, marked: str | None) -> None:
     """Let the ledger hold the review tasks that are there: in the project with our marker, else in the ledger's."""
     ledger = store.ledger(source, "review")
     project = marked or ledger.get(REVIEW_PROJECT, {}).get("")
@@ -234,6 +248,7 @@ def _mend_reviews(tool: Tool, store: Store, source: str, marked: str | None) -> 
         except NotThere:
             project = None
     store.strike(source, REVIEW_TASK, [unit for unit in ledger.get(REVIEW_TASK, {}) if unit not in there])
+    store.strike(source, REVIEW_MARKS, [unit for unit in ledger.get(REVIEW_MARKS, {}) if unit not in there])
     store.record(source, REVIEW_TASK, there)
     store.strike(source, REVIEW_PROJECT, [""])
     if project is not None:

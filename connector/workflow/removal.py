@@ -20,6 +20,7 @@ from connector.workflow.writing import (
     COLUMNS,
     DEFAULT_VIEW,
     FOREIGN,
+    REVIEW_MARKS,
     REVIEW_PROJECT,
     REVIEW_TASK,
     VIEW,
@@ -27,6 +28,7 @@ from connector.workflow.writing import (
     Written,
     apply_plan,
     columns_of,
+    earlier_reviews,
     failed_together,
     fields_known,
 )
@@ -37,13 +39,17 @@ UNFINISHED = "removal"
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """What stood in a project and was, or would be, taken away; `review_project` is one that stays."""
+    """What stood in a project and was, or would be, taken away; `review_project` is one that stays, `earlier_reviews`
+    those of projects that had this one's name and are gone, which stay too. `noun` is what people call one of its
+    units."""
 
     name: str
+    noun: str
     plan: WritePlan
     lines: list[str]
     written: Written | None = None
     review_project: str | None = None
+    earlier_reviews: tuple[str, ...] = ()
 
 
 def remove(
@@ -69,7 +75,8 @@ def remove(
     if dry_run:
         return tuple(planned)
     done: list[Removal] = []
-    failures: list[tuple[str, WritesFailed]] = []
+    arrived: dict[str, Written] = {}
+    failures: dict[str, WritesFailed] = {}
     # The last first: a review project that several share goes with the project that it was made for, the first.
     for one, removal in reversed(list(zip(reached, planned, strict=True))):
         source = one.project.source
@@ -77,12 +84,14 @@ def remove(
         try:
             written = apply_plan(one.tool, store, source, removal.plan, writing)
         except WritesFailed as error:
-            failures.append((one.name, error))
+            failures[one.name] = error
             continue
+        arrived[one.name] = written
         store.forget_writes(source, keep_review=not review)
         done.append(replace(removal, written=written))
     if failures:
-        raise failed_together(failures[::-1], alone=len(reached) == 1)
+        failures = {one.name: failures[one.name] for one in reached if one.name in failures}
+        raise failed_together(failures, arrived, alone=len(reached) == 1)
     return tuple(done[::-1])
 
 
@@ -99,14 +108,22 @@ def _planned(one: Reached, store: Store, prefix: str, *, review: bool, reading: 
     operations += plan_removal(fields, per_unit=tool.capabilities.per_unit)
     if "summary" in found:
         operations.append(RemoveSummary())
+    earlier = earlier_reviews(found)
     review_project = found.get(REVIEW_PROJECT) or ledger.get(REVIEW_PROJECT, {}).get("")
-    if review and review_project is not None:
-        operations.append(RemoveReview(review_project))
-    left_over = any(not item.startswith(FOREIGN) and item not in {REVIEW_PROJECT, REVIEW_TASK} for item in ledger)
+    review_project = None if review_project in earlier else review_project
+    if review:
+        operations += [RemoveReview(one) for one in (review_project, *earlier) if one is not None]
+    left_over = any(
+        not item.startswith(FOREIGN) and item not in {REVIEW_PROJECT, REVIEW_TASK, REVIEW_MARKS} for item in ledger
+    )
     if fields or COLUMNS in found or left_over:
         operations.append(ResetColumns())
     plan = WritePlan(tuple(operations))
-    return Removal(one.name, plan, plan.lines(), review_project=None if review else review_project)
+    if review:
+        return Removal(one.name, tool.capabilities.noun, plan, plan.lines())
+    return Removal(
+        one.name, tool.capabilities.noun, plan, plan.lines(), review_project=review_project, earlier_reviews=earlier
+    )
 
 
 def _fields_in_tool(tool: Tool, prefix: str, known: Known, progress: Progress) -> Mapping[str, tuple[str, ...]]:

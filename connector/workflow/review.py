@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from connector.agreement.report import AgreementReport, QuestionReport
 from connector.annotations.collect import natural_key
@@ -42,6 +44,56 @@ def review_items(
     return tuple(_items(report, new[:room], _labels(report, names))) if new[:room] else ()
 
 
+def items_to_draw(
+    report: AgreementReport,
+    *,
+    units: Collection[str],
+    kinds: Collection[str],
+    required_ratings: int,
+    names: Callable[[], Mapping[str, str]] | None,
+    drawn: Mapping[str, str],
+) -> tuple[ReviewItem, ...]:
+    """Those of `units`, which have review tasks, whose raters' marks are not `drawn` on them as they are now.
+
+    `kinds` are those that a tool can draw; a unit without all its required ratings of such a kind stays as it is.
+    `drawn` maps a unit to the `ReviewItem.version` last drawn. `names` as for `review_items`.
+    """
+    marked = {
+        unit
+        for question in report.questions.values()
+        if question.kind in kinds
+        for unit, count in zip(question.tasks.unit_ids, question.tasks.n_ratings, strict=True)
+        if count >= required_ratings and unit in units
+    }
+    if not marked:
+        return ()
+    versions = _versions(report, marked, None if names else _labels(report, None))
+    changed = sorted((unit for unit in marked if drawn.get(unit) != versions[unit]), key=natural_key)
+    if not changed:
+        return ()
+    labels = _labels(report, names)
+    markers: dict[str, set[str]] = {unit: set() for unit in changed}
+    for vote in _votes(report, markers):
+        if report.questions[vote.question].kind in kinds:
+            markers[vote.unit].add(vote.rater)
+    return tuple(
+        item._replace(
+            raters={label: (rater,) for rater, label in labels.items() if rater in markers[item.unit]},
+            version=versions[item.unit],
+        )
+        for item in _items(report, changed, labels)
+    )
+
+
+def _versions(report: AgreementReport, units: Collection[str], labels: Mapping[str, str] | None) -> Mapping[str, str]:
+    """Unit -> what changes whenever one of its ratings does, or what its raters are called without their names."""
+    digests = {unit: hashlib.sha256() for unit in units}
+    for vote in sorted(_votes(report, units), key=lambda vote: vote[:4]):
+        shown = vote.rater if labels is None else labels[vote.rater]
+        digests[vote.unit].update(repr((*vote, shown)).encode("utf-8", "backslashreplace"))
+    return {unit: digest.hexdigest()[:16] for unit, digest in digests.items()}
+
+
 def _conflicts(question: QuestionReport, required_ratings: int) -> list[str]:
     units = question.tasks
     return [
@@ -72,21 +124,41 @@ def _letters(place: int) -> str:
     return letters
 
 
-def _items(report: AgreementReport, units: Sequence[str], labels: Mapping[str, str]) -> list[ReviewItem]:
-    several = len(report.questions) > 1
-    votes: dict[str, dict[str, str]] = {unit: {} for unit in units}
+_Place = tuple[int, int, tuple[int, int, str, str]]
+"""Where a vote stands: by rater, then as the project asks its questions, then by item of the task."""
+
+
+class _Vote(NamedTuple):
+    """One rating: the unit, the item of it where the question is asked of each, the question, the rater, the value."""
+
+    unit: str
+    item: str
+    question: str
+    rater: str
+    value: Any
+
+
+def _votes(report: AgreementReport, units: Collection[str]) -> Iterator[_Vote]:
+    """Every rating of these units."""
     for name, question in report.questions.items():
-        ratings = question.source.ratings
+        ratings, task_of = question.source.ratings, question.source.task_of
         categories = ratings.codebook.categories
         for unit_code, rater_code, value in zip(
             ratings.units.tolist(), ratings.raters.tolist(), ratings.values.tolist(), strict=True
         ):
             item = ratings.unit_ids[unit_code]
-            unit = question.source.task_of[item] if question.source.task_of else item
-            if unit in votes:
-                label = labels[str(ratings.rater_ids[rater_code])]
-                label = label if unit == item else f"{item.removeprefix(unit)} {label}"
-                votes[unit][f"{name}: {label}" if several else label] = text_of(categories[value], question.kind)
-    return [
-        ReviewItem(unit, dict(sorted(votes[unit].items(), key=lambda vote: (len(vote[0]), vote[0])))) for unit in units
-    ]
+            unit = task_of[item] if task_of else item
+            if unit in units:
+                yield _Vote(unit, item, name, str(ratings.rater_ids[rater_code]), categories[value])
+
+
+def _items(report: AgreementReport, units: Sequence[str], labels: Mapping[str, str]) -> list[ReviewItem]:
+    several = len(report.questions) > 1
+    raters = {rater: place for place, rater in enumerate(labels)}
+    questions = {name: place for place, name in enumerate(report.questions)}
+    votes: dict[str, dict[_Place, tuple[str, str]]] = {unit: {} for unit in units}
+    for unit, item, name, rater, value in _votes(report, votes):
+        label = labels[rater] if unit == item else f"{item.removeprefix(unit)} {labels[rater]}"
+        shown = f"{name}: {label}" if several else label, text_of(value, report.questions[name].kind)
+        votes[unit][raters[rater], questions[name], natural_key(item.removeprefix(unit).lstrip("#"))] = shown
+    return [ReviewItem(unit, dict(shown for _, shown in sorted(votes[unit].items()))) for unit in units]

@@ -273,7 +273,7 @@ ground_truth: include ## annotations marked as ground truth: include (as their a
 #     level: ordinal ## nominal, ordinal, interval or ratio
 #     distance: masi ## sets of labels: masi or jaccard
 #     empty: missing ## multi-label, an empty answer: missing, or none (no label applies)
-#     required: true ## whether the gate judges it
+#     required: true ## whether the gate judges it; the bare iaa_status and review tasks go by required questions alone
 #     relabel: {{Pos: positive}} ## labels to count as another
 #     by: position ## choices that differ by task: position; paths: prefix, leaf, top; spans: untrimmed
 
@@ -282,7 +282,7 @@ conflict:
 
 push:
   prefix: iaa_ ## begins the name of every field we write into the tool
-  scores: true ## status, agreement, share of the top label, number of ratings
+  scores: true ## status, agreement, share of the top label (marks, texts, orders: likeness to the consensus), ratings
   majority: complete ## the commonest label: on units with all their ratings (complete), or off
   view: true ## Label Studio: a tab with the conflicts, worst first (needs scores)
   summary: true ## Label Studio: one line in the project's description
@@ -290,7 +290,7 @@ push:
 {review}
 
 gate:
-  coefficient: krippendorff_alpha ## or cohen_kappa, weighted_kappa, fleiss_kappa, ..., or auto
+  coefficient: krippendorff_alpha ## or cohen_kappa, weighted_kappa, fleiss_kappa, krippendorff_alpha_u, ..., or auto
   threshold: {threshold} ## GO at or above
   rule: point ## point: the value decides; confident: its interval does
   size: 500 ## the fewest units a batch must hold

@@ -29,12 +29,14 @@ class FileSource:
     """An export or a long table, which is read and never written.
 
     path : its stable identity. read : goes through it once more. unit_is_key : its units' ids are their keys.
+    noun : what people call one of its units.
     """
 
     name: str
     path: str
     read: Callable[[], Reading]
     unit_is_key: bool = False
+    noun: str = "task"
 
 
 Source = LiveSource | FileSource
@@ -105,11 +107,13 @@ def history(sources: Sequence[Source]) -> str:
 
 def _live_part(one: Reached, units: Callable[[Reached], Iterable[Unit | SkippedTask]]) -> Part:
     schema = one.project.schema
-    return Part(one.name, dict(schema.questions), lambda: Reading(schema, units(one)), one.project)
+    noun = one.tool.capabilities.noun
+    return Part(one.name, dict(schema.questions), lambda: Reading(schema, units(one)), one.project, noun=noun)
 
 
 def _file_part(source: FileSource) -> Part:
-    return Part(source.name, _asked_in(source.read()), source.read, unit_is_key=source.unit_is_key)
+    asked = _asked_in(source.read())
+    return Part(source.name, asked, source.read, unit_is_key=source.unit_is_key, noun=source.noun)
 
 
 def _asked_in(reading: Reading) -> Mapping[str, Question]:

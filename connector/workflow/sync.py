@@ -8,10 +8,12 @@ from typing import Any
 
 from connector.agreement.gate import printed
 from connector.agreement.report import AgreementReport
+from connector.annotations.display import counted
 from connector.config import Settings
 from connector.errors import DataNotTrusted, FixConfiguration, NotThere, ToolTrouble, WritesFailed
 from connector.store import Store
 from connector.tools.base import (
+    DrawMarks,
     Project,
     PutReviewTasks,
     PutSummary,
@@ -25,14 +27,15 @@ from connector.workflow.fields import AGREEMENT, STATUS, desired_fields, field_n
 from connector.workflow.joining import Joined
 from connector.workflow.measure import Measured, collect_joined, distrust, measure, required_ratings
 from connector.workflow.plan import Fields, WritePlan, plan_fields, plan_units
-from connector.workflow.pulling import Pulled, pull
-from connector.workflow.review import review_items
+from connector.workflow.pulling import Pulled, mend_reviews, pull
+from connector.workflow.review import items_to_draw, review_items
 from connector.workflow.sources import Reached, Source, join_stored, reach_all
 from connector.workflow.writing import (
     DEFAULT_VIEW,
     FIELD,
     FOREIGN,
     INTENT,
+    REVIEW_MARKS,
     REVIEW_PROJECT,
     REVIEW_TASK,
     SUMMARY,
@@ -51,9 +54,10 @@ VIEW_TITLE = "Conflicts"
 @dataclass(frozen=True, slots=True)
 class Synced:
     """What a sync did to one project: the pull, the numbers of the whole table, the plan, and (unless it was a dry run)
-    what was written. `name` is the project's own among the sources."""
+    what was written. `name` is the project's own among the sources, `noun` what people call one of its units."""
 
     name: str
+    noun: str
     project: Project
     pulled: Pulled
     measured: Measured
@@ -61,6 +65,8 @@ class Synced:
     written: Written | None
     review_link: str | None
     view_link: str | None
+    earlier_reviews: tuple[str, ...] = ()
+    """Links to the review projects of projects that had this one's name and are gone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +114,7 @@ def sync(
     return tuple(
         Synced(
             one.name,
+            one.tool.capabilities.noun,
             one.project,
             pulled,
             measured,
@@ -115,6 +122,7 @@ def sync(
             done,
             _review_link(one, store),
             store.item(one.project.source, VIEW_LINK) or _listed(one.project, settings),
+            tuple(map(one.tool.review_link, pulled.earlier_reviews)),
         )
         for one, pulled, plan, done in zip(reached, pulls, plans, written, strict=True)
     )
@@ -142,32 +150,38 @@ def measure_joined(joined: Joined, settings: Settings) -> Measured:
 
 def _write(reached: Sequence[Reached], store: Store, plans: Sequence[WritePlan], watch: Watch) -> list[Written]:
     """Carry out each project's plan; one that fails does not keep the others from being tried."""
-    written: list[Written] = []
-    failures: list[tuple[str, WritesFailed | FixConfiguration]] = []
+    written: dict[str, Written] = {}
+    failures: dict[str, WritesFailed | FixConfiguration] = {}
     for one, plan in zip(reached, plans, strict=True):
         try:
-            written.append(apply_plan(one.tool, store, one.project.source, plan, watch.writing))
+            written[one.name] = apply_plan(one.tool, store, one.project.source, plan, watch.writing)
         except (WritesFailed, FixConfiguration) as error:
-            failures.append((one.name, error))
+            failures[one.name] = error
     if failures:
-        raise failed_together(failures, alone=len(reached) == 1)
-    return written
+        raise failed_together(failures, written, alone=len(reached) == 1)
+    return list(written.values())
 
 
 @dataclass(frozen=True, slots=True)
 class ReviewStatus:
-    """Review tasks of a project: how many there are, how many conflicts wait for one, how many were made now."""
+    """Review tasks of a project: how many there are, how many of them nobody has decided, how many conflicts wait for
+    one, how many were made now."""
 
     project: str | None
     existing: int
+    undecided: int
     waiting: int
     made: int
+    notes: tuple[str, ...] = ()
+    """What became of ratings that are in no tool now."""
 
     def lines(self) -> list[str]:
         """For people."""
         where = f" in project {self.project}" if self.project else ""
-        made = f"{self.made:,} review tasks made; " if self.made else ""
-        return [f"{made}{self.existing:,} review tasks{where}, {self.waiting:,} conflicts without one."]
+        made = f"{counted(self.made, 'review task')} made; " if self.made else ""
+        undecided = f", {self.undecided:,} of them undecided" if self.existing else ""
+        there, waiting = counted(self.existing, "review task"), counted(self.waiting, "conflict")
+        return [*self.notes, f"{made}{there}{where}{undecided}; {waiting} without one."]
 
 
 def review(sources: Sequence[Source], store: Store, settings: Settings, *, create: bool, watch: Watch) -> ReviewStatus:
@@ -180,21 +194,32 @@ def review(sources: Sequence[Source], store: Store, settings: Settings, *, creat
     started = watch.now()
     reached = reach_all(sources, store, now=started, full=False)
     joined = join_stored(sources, reached, store, settings)
+    notes: list[str] = []
     for one in reached:
-        _pull(one, store, settings, started, watch, full=False)
+        pulled = _pull(one, store, settings, started, watch, full=False)
+        notes += [note if len(reached) == 1 else f"{one.name}: {note}" for note in pulled.notes()]
+        with store.transaction():
+            mend_reviews(one.tool, store, one.project.source, None)
     measured = measure_joined(joined, settings)
     distrust(measured.table, joined)
     operations = _reviews(reached, settings, measured, [store.ledger(one.project.source) for one in reached])
-    waiting = sum(len(op.items) for op in operations.values())
+    new = [op for found in operations.values() for op in found if isinstance(op, PutReviewTasks)]
+    waiting = sum(len(op.items) for op in new)
     made = 0
     if create and operations:
-        plans = [WritePlan((operations[one.place],) if one.place in operations else ()) for one in reached]
+        plans = [WritePlan(operations.get(one.place, ())) for one in reached]
         _verify(reached, plans)
         made = sum(written.review_tasks for written in _write(reached, store, plans, watch))
     there = {one.name: store.item(one.project.source, REVIEW_PROJECT) for one in reached}
     projects = [str(place) if len(there) == 1 else f"{place} ({name})" for name, place in there.items() if place]
-    existing = sum(len(store.ledger(one.project.source, REVIEW_TASK).get(REVIEW_TASK, {})) for one in reached)
-    return ReviewStatus(", ".join(projects) or None, existing, waiting - made, made)
+    tasks = {one.name: store.ledger(one.project.source, REVIEW_TASK).get(REVIEW_TASK, {}) for one in reached}
+    undecided = sum(
+        len(tasks[one.name].keys() & set(one.tool.undecided(str(there[one.name]))))
+        for one in reached
+        if tasks[one.name]
+    )
+    existing = sum(map(len, tasks.values()))
+    return ReviewStatus(", ".join(projects) or None, existing, undecided, waiting - made, made, tuple(notes))
 
 
 def plan_writes(reached: Sequence[Reached], store: Store, settings: Settings, measured: Measured) -> list[WritePlan]:
@@ -208,7 +233,7 @@ def plan_writes(reached: Sequence[Reached], store: Store, settings: Settings, me
         WritePlan(
             (
                 *_shown(one, store, settings, measured, ledger),
-                *([reviews[one.place]] if one.place in reviews else []),
+                *reviews.get(one.place, ()),
             )
         )
         for one, ledger in zip(reached, ledgers, strict=True)
@@ -246,7 +271,7 @@ def _shown(
             majority=push.majority == "complete",
         )
         of = "" if measured.joined is None or len(measured.joined.parts) == 1 else f" of {one.name}"
-        desired = _spare(fitting(_of_tasks(one, measured, desired), can.longest_text), ledger, of)
+        desired = _spare(fitting(_of_tasks(one, measured, desired), can.longest_text), ledger, can.noun, of)
         held = {item.removeprefix(FIELD): values for item, values in ledger.items() if item.startswith(FIELD)}
         created = store.created(one.project.source) if can.per_unit else {}
         operations += plan_units(desired, held, created) if can.per_unit else plan_fields(desired, held)
@@ -282,13 +307,15 @@ def _of_tasks(one: Reached, measured: Measured, desired: Fields) -> Fields:
     return {field: values for field, values in own.items() if values}
 
 
-def _spare(desired: Fields, ledger: Mapping[str, Mapping[str, object]], of: str) -> dict[str, dict[str, str | float]]:
+def _spare(
+    desired: Fields, ledger: Mapping[str, Mapping[str, object]], noun: str, of: str
+) -> dict[str, dict[str, str | float]]:
     """The desired values without those that would overwrite a person's."""
     foreign = {field: ledger.get(FOREIGN + field, {}) for field in desired}
     for field, units in foreign.items():
         if units and not ledger.get(FIELD + field) and not ledger.get(INTENT + field):
             raise FixConfiguration(
-                already_held(field, units, of),
+                already_held(field, units, noun, of),
                 "Nothing was written. Set another `push.prefix`.",
             )
     return {
@@ -297,12 +324,12 @@ def _spare(desired: Fields, ledger: Mapping[str, Mapping[str, object]], of: str)
     }
 
 
-def already_held(field: str, units: Collection[str], of: str = "") -> str:
-    """A sentence: these tasks hold a person's value in a field of our name."""
-    tasks, hold = ("task", "holds") if len(units) == 1 else ("tasks", "hold")
+def already_held(field: str, units: Collection[str], noun: str, of: str = "") -> str:
+    """A sentence: these tasks, or whatever the tool calls them, hold a person's value in a field of our name."""
+    hold = "holds" if len(units) == 1 else "hold"
     return (
-        f"{len(units):,} {tasks}{of} already {hold} a field '{field}' that this program did not write"
-        f" (such as task {next(iter(units))})."
+        f"{counted(len(units), noun)}{of} already {hold} a field '{field}' that this program did not write"
+        f" (such as {noun} {next(iter(units))})."
     )
 
 
@@ -311,8 +338,10 @@ def _reviews(
     settings: Settings,
     measured: Measured,
     ledgers: Sequence[Mapping[str, Mapping[str, object]]],
-) -> dict[int, PutReviewTasks]:
-    """The review tasks to be made, by the place of the source: a unit's stands where its first task does."""
+) -> dict[int, tuple[WriteOp, ...]]:
+    """The review tasks to be made and the marks to be drawn on them and on older ones, by the place of the source: a
+    unit's task stands where its first task does.
+    """
     review, joined = settings.review, measured.joined
     if review is None or joined is None:
         return {}
@@ -329,10 +358,11 @@ def _reviews(
                 found.setdefault(joined.rater(one.place, rater), name)
         return found
 
+    by_name = names if review.raters == "named" else None
     items = review_items(
         measured.report,
         required_ratings=required_ratings(settings),
-        names=names if review.raters == "named" else None,
+        names=by_name,
         existing={
             unit
             for one, ledger in zip(reached, ledgers, strict=True)
@@ -344,9 +374,50 @@ def _reviews(
     for item in items:
         if (held := first(item.unit)) is not None:
             tasks.setdefault(held[0], []).append(item._replace(unit=held[1]))
-    return {
-        place: PutReviewTasks(tuple(found), review.place(reviewing[place].tool.name)) for place, found in tasks.items()
-    }
+    found: dict[int, tuple[WriteOp, ...]] = {}
+    for one, ledger in zip(reached, ledgers, strict=True):
+        made, project = tasks.get(one.place, []), review.place(one.tool.name)
+        marks = _marks(one, settings, measured, ledger, [item.unit for item in made], by_name)
+        found[one.place] = (
+            *([PutReviewTasks(tuple(made), project)] if made else []),
+            *([DrawMarks(marks, project)] if marks else []),
+        )
+    return {place: operations for place, operations in found.items() if operations}
+
+
+def _marks(
+    one: Reached,
+    settings: Settings,
+    measured: Measured,
+    ledger: Mapping[str, Mapping[str, object]],
+    made: Sequence[str],
+    names: Callable[[], Mapping[str, str]] | None,
+) -> tuple[ReviewItem, ...]:
+    """The review tasks of one project, those about to be `made` among them, on which marks are to be drawn."""
+    joined, can = measured.joined, one.tool.capabilities
+    if joined is None or not can.draws:
+        return ()
+    unit_of = joined.found[one.place].unit_of
+    task_of = {unit_of[task]: task for task in (*ledger.get(REVIEW_TASK, {}), *made) if task in unit_of}
+    drawn = {task: str(version) for task, version in ledger.get(REVIEW_MARKS, {}).items()}
+    items = items_to_draw(
+        measured.report,
+        units=task_of,
+        kinds=can.draws,
+        required_ratings=required_ratings(settings),
+        names=names,
+        drawn={unit: drawn[task] for unit, task in task_of.items() if task in drawn},
+    )
+    accounts = joined.accounts(one.place)
+    if accounts is None:
+        return items
+    return tuple(
+        item._replace(
+            unit=task_of[item.unit],
+            raters={label: accounts[name] for label, (name,) in item.raters.items() if name in accounts},
+        )
+        for item in items
+    )
 
 
 def _view(settings: Settings, report: AgreementReport, ledger: dict[str, dict[str, object]]) -> list[WriteOp]:
@@ -366,6 +437,7 @@ def _view(settings: Settings, report: AgreementReport, ledger: dict[str, dict[st
 def summary_line(report: AgreementReport, measured: Measured, settings: Settings) -> str:
     """One line for the project's description. Without a time, so that an unchanged sync writes nothing."""
     threshold = settings.gate.threshold
+    noun = "task" if measured.joined is None else measured.joined.noun
     parts = []
     for name, question in report.questions.items():
         alpha = question.alpha
@@ -377,8 +449,8 @@ def summary_line(report: AgreementReport, measured: Measured, settings: Settings
                 said += f" ({printed(alpha.low, threshold, 3)} to {printed(alpha.high, threshold, 3)})"
         label = f"{name}: " if len(report.questions) > 1 else ""
         parts.append(
-            f"{label}{said}, {question.n_pairable_units} of {question.n_units} tasks with two ratings or more,"
-            f" {question.n_raters} raters"
+            f"{label}{said}, {question.n_pairable_units} of {counted(question.n_units, noun)} with two ratings or more,"
+            f" {counted(question.n_raters, 'rater')}"
         )
     if not parts:
         return "Agreement: no question measured yet"

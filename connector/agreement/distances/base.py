@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from copy import copy
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -63,6 +64,7 @@ class Comparison(ABC):
     note : how its numbers were made, for the report's reader.
     not_comparable : answers of different units cannot be compared, so that nothing is expected by chance.
     headline : the coefficient that stands for the question in a report. majority_by : what `consensus` gives, by name.
+    confused : what `confusions` counts, one of it and several.
     """
 
     name: str
@@ -74,6 +76,7 @@ class Comparison(ABC):
     note: str = ""
     headline: str = "krippendorff_alpha"
     majority_by: str = "commonest"
+    confused: tuple[str, str] = ("pair of ratings", "pairs of ratings")
 
     @abstractmethod
     def comparable(self, value: Any) -> bool:
@@ -89,6 +92,15 @@ class Comparison(ABC):
         matrix = np.zeros((len(values), len(values)))
         matrix[a, b] = matrix[b, a] = self.pairs(values, a, b)
         return matrix
+
+    def apart_from(self, values: Sequence[Any], codes: Ints, others: Sequence[Any], which: Ints) -> Floats:
+        """(K,) distances of values[codes[k]] to others[which[k]], which need be none of the values."""
+        used, place = np.unique(codes, return_inverse=True)
+        known: dict[Any, int] = {}
+        own = [known.setdefault(values[code], len(known)) for code in used.tolist()]
+        new = np.array([known.setdefault(one, len(known)) for one in others], dtype=np.int64)
+        # a copy, since a comparison may keep what it compared last: that of all values is still wanted
+        return copy(self).pairs(list(known), np.array(own, dtype=np.int64)[place], new[which])
 
     def consensus(self, values: Sequence[Any], times: Sequence[int]) -> Any:
         """One answer for a unit of which `times[k]` raters gave the distinct answer values[k], two of them at least.

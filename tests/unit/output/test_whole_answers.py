@@ -64,7 +64,7 @@ def test_what_cannot_be_compared_across_tasks_is_told_by_tau(report: AgreementRe
     tau = report.questions["own"].coefficients["kendall_tau_b"]
     assert tau.value == pytest.approx(0.0)
     assert "Kendall's tau-b 0.000" in seen
-    assert "the answers of different tasks cannot be compared" in seen
+    assert "the answers of different units cannot be compared" in seen
     assert "Borda's order of the items" in seen
     assert "the median" in seen
     assert "Distinct answers" in seen

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from typing import Any
 
 import pytest
 
 from connector.agreement.ratings import Ratings
 from connector.agreement.report import AgreementReport, QuestionRatings, assess
 from connector.workflow.fields import desired_fields, field_names, slugs, sort_fields
+from tests.unit.agreement.test_likeness import boxes
+from tests.unit.agreement.test_likeness import report as whole_answers
 
 
 def report(
@@ -22,7 +25,7 @@ def report(
                 Ratings.from_wide(
                     rows,
                     unit_ids=[str(n) for n in range(1, len(rows) + 1)],
-                    rater_ids=["r1", "r2", "r3"][: len(rows[0])],
+                    rater_ids=[f"r{n}" for n in range(1, len(rows[0]) + 1)],
                 ),
                 required=name not in not_required,
             )
@@ -45,6 +48,25 @@ def test_slugs_of_long_names_are_cut_and_still_never_clash() -> None:
     fields = field_names(names, prefix="iaa_", scores=True, majority=True)
     assert len(set(fields)) == len(fields)
     assert max(map(len, fields)) <= 200
+
+
+def test_what_is_more_or_less_alike_has_its_likeness_to_the_consensus() -> None:
+    """Twenty boxes of which nineteen are the same are no conflict of one half."""
+    mine, theirs = boxes(*range(20)), boxes(*range(19), 30)
+    rows: list[list[Any]] = [[mine, theirs, None], [mine, mine, mine], [mine, None, None]]
+    found = desired_fields(
+        AgreementReport({"q": whole_answers("regions", rows)}),
+        prefix="iaa_", required_ratings=2, scores=True, majority=False,
+    )  # fmt: skip
+    assert found["iaa_consensus"] == {"u0": 0.98, "u1": 1.0}
+    assert found["iaa_agreement"] == {"u0": 0.95, "u1": 1.0}
+    assert found["iaa_status"] == {"u0": "majority", "u1": "agreed", "u2": "single"}
+    texts: list[list[Any]] = [["cat", "cow", None], ["cat", "cat", "cart"], ["cat", None, None]]
+    found = desired_fields(
+        AgreementReport({"q": whole_answers("text", texts)}),
+        prefix="iaa_", required_ratings=2, scores=True, majority=False,
+    )  # fmt: skip
+    assert found["iaa_consensus"] == {"u1": 0.92}, "a tie of two texts has none, nor has one alone"
 
 
 def test_one_question_has_the_bare_names() -> None:

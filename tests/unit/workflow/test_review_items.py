@@ -45,6 +45,17 @@ def test_of_several_questions_each_vote_names_its_question() -> None:
     assert items(found) == [("1", {"one: Rater A": "a", "one: Rater B": "b", "two: Rater A": "x", "two: Rater B": "x"})]
 
 
+def test_votes_stand_by_rater_and_of_each_in_the_order_of_the_questions() -> None:
+    """Not by letters, nor by length: after Rater Z comes Rater AA."""
+    answers = [*["a"] * 14, *["b"] * 14]
+    found = report(("the longest of them", [answers]), ("b", [answers]), ("ab", [answers]))
+    ((_, votes),) = items(found)
+    ids = sorted(f"r{number}" for number in range(1, 29))  # as text: r1, r10, r11
+    letters = [*"ABCDEFGHIJKLMNOPQRSTUVWXYZ", "AA", "AB"]
+    assert list(votes) == [f"{name}: Rater {one}" for one in letters for name in ("the longest of them", "b", "ab")]
+    assert [votes[f"b: Rater {one}"] for one in letters] == [answers[int(rater[1:]) - 1] for rater in ids]
+
+
 def test_a_question_that_the_gate_does_not_require_makes_no_review_task_and_its_votes_are_shown() -> None:
     assert items(report(*COMMENTED, not_required=["comment"])) == [
         (
