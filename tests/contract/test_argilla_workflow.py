@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import itertools
 import json
+import re
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -34,11 +36,11 @@ class SyncedDataset:
         del server.questions[1:]
         self.world = RecordedArgillaWorld(server)
 
-    def __call__(self, *arguments: str, review: bool = False) -> int:
+    def __call__(self, *arguments: str, review: bool = False, **sections: Any) -> int:
         """The exit code of `connector ARGUMENTS -c config.yaml`."""
         whole = {"tool": "argilla", "url": self.server.url, "api_key": "${KEY}", "project": self.server.project}
         config = self.folder / "config.yaml"
-        config.write_text(json.dumps({**whole, **({"review": {}} if review else {})}))
+        config.write_text(json.dumps({**whole, **({"review": {}} if review else {}), **sections}))
         return cli.run([*arguments, "-c", str(config)])
 
     def calls(self, *arguments: str, review: bool = False) -> list[str]:
@@ -243,6 +245,53 @@ def test_ratings_stay_when_their_user_is_deleted(synced: SyncedDataset, capsys: 
         assert "ratings are gone" not in said
 
 
+@pytest.mark.parametrize("verb", [["sync"], ["gate", "--size", "1"], ["review", "status"], ["review", "create"]])
+def test_every_verb_that_pulls_tells_of_the_ratings_that_went_with_their_users(
+    verb: list[str], synced: SyncedDataset, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    synced("sync", review=True)
+    before, after = _forget(synced, user=True)
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now + 2 * 86_400)  # a full pull is due
+    capsys.readouterr()
+    synced(*verb, review=True)
+    said = " ".join(capsys.readouterr().out.split())
+    assert f"{sum(before) - sum(after)} ratings of users who were deleted since are kept." in said
+
+
+def test_records_are_called_records_by_every_verb(synced: SyncedDataset, capsys: pytest.CaptureFixture[str]) -> None:
+    """Review tasks are our own word for what a reviewer is asked."""
+    verbs = [
+        ["sync", "--dry-run"],
+        ["check"],
+        ["sync"],
+        *([["gate", "--format", form] for form in ("text", "markdown", "html")]),
+        ["report"],
+        ["review", "status"],
+        ["remove", "--dry-run"],
+    ]
+    told = {}
+
+    def tell(name: str, verb: list[str]) -> None:
+        synced(*verb, review=True)
+        said = capsys.readouterr()
+        told[name] = re.sub(r"(?i)review tasks?", "", said.out + said.err)
+
+    for verb in verbs:
+        tell(" ".join(verb), verb)
+    with synced.world.malformed():
+        for name in ("check", "sync", "gate"):
+            tell(f"malformed, {name}", [name, "--full"] if name == "sync" else [name])
+    synced.server.records[:] = synced.server.records[:1]
+    tell("one record", ["sync", "--full"])
+    for name, said in told.items():
+        assert not re.findall(r"(?i).*\btasks?\b.*", said), name
+        assert not re.findall(r"(?<![\d,.])1 (?:records|units|ratings|raters|annotations|conflicts)\b", said), name
+    assert "Pulled everything: 1 record" in told["one record"]
+    assert "Malformed and left out: record" in told["malformed, check"]
+    assert "1 of 8 records is malformed: record" in told["malformed, sync"]
+
+
 @pytest.mark.parametrize("listed", [True, False])
 def test_ratings_that_their_rater_took_back_go_and_are_told_whether_or_not_users_are_listed(
     listed: bool, synced: SyncedDataset, capsys: pytest.CaptureFixture[str]
@@ -279,7 +328,7 @@ def test_a_record_that_is_deleted_between_pull_and_push_keeps_no_other_from_its_
 
     with synced.server.failing(deleting):
         assert synced("sync", review=True) == 0
-    assert "1 tasks were deleted in the meantime" in capsys.readouterr().out
+    assert "1 record was deleted in the meantime" in capsys.readouterr().out
     assert len(synced.server.records) == 7, "no ghost in its place"
     assert None not in synced.fields()
     assert gone[0] not in [record["external_id"] for record in synced.server.datasets[1].records]
@@ -314,3 +363,241 @@ def test_a_review_workspace_out_of_reach_stops_a_run_before_it_writes(
     assert fresh.world.state() == before
     assert fresh("sync") == 0
     assert None not in fresh.fields()
+
+
+# A dataset that was deleted and made again under its name
+
+
+def _decided(synced: SyncedDataset, place: int = 1) -> dict[str, Any]:
+    """A reviewer decides the first conflict of a review dataset; gives that dataset as it stands then."""
+    held = synced.server.datasets[place]
+    synced.server.respond(held.records[0], 2, {"label": "neg"})
+    return copy.deepcopy(vars(held))
+
+
+def test_a_dataset_made_again_gets_a_review_dataset_of_its_own_and_the_old_one_is_named_and_kept(
+    synced: SyncedDataset, capsys: pytest.CaptureFixture[str]
+) -> None:
+    synced("sync", review=True)
+    old = _decided(synced)
+    synced.world.remake()
+    capsys.readouterr()
+    assert synced("sync", review=True) == 0
+    said = capsys.readouterr().out
+    link = f"{synced.server.url}/dataset/{old['dataset']['id']}/annotation-mode"
+    assert "Pulled everything: 8 " in said
+    assert f"deleted: {link} (connector remove --review deletes it with the decisions in it)" in said
+    _, first, second = synced.server.datasets
+    assert vars(first) == old, "nothing of a reviewer's is touched"
+    assert [one["external_id"] for one in second.records] == [one["id"] for one in synced.server.records if _torn(one)]
+    assert f"Review tasks: {synced.server.url}/dataset/{second.dataset['id']}/" in said
+    assert len(synced.calls("sync", review=True)) == 2
+    assert "deleted" not in capsys.readouterr().out, "what costs a request is said once a day"
+    synced("sync", "--full", review=True)
+    assert link in capsys.readouterr().out
+
+
+def _torn(record: dict[str, Any]) -> bool:
+    return len({one["values"]["label"]["value"] for one in record["responses"]}) > 1
+
+
+def test_no_old_review_dataset_is_taken_for_that_of_a_dataset_without_conflicts(
+    synced: SyncedDataset, capsys: pytest.CaptureFixture[str]
+) -> None:
+    synced("sync", review=True)
+    synced.world.remake()
+    for record in synced.server.records:
+        for rater in range(2):
+            synced.server.respond(record, rater, {"label": "pos"})
+    for full in ([], ["--full"]):
+        capsys.readouterr()
+        assert synced("sync", *full, review=True) == 0
+        assert "Review tasks:" not in capsys.readouterr().out
+    synced("review", "status", review=True)
+    assert capsys.readouterr().out.startswith("0 review tasks; 0 conflicts")
+
+
+def test_check_warns_of_an_old_review_dataset(synced: SyncedDataset, capsys: pytest.CaptureFixture[str]) -> None:
+    synced("sync", review=True)
+    number = synced.server.datasets[1].dataset["id"]
+    assert synced("check", review=True) == 0
+    assert "earlier" not in capsys.readouterr().out
+    synced.world.remake()
+    assert synced("check", review=True) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert (
+        f"WARNING The review dataset of an earlier {synced.server.project}, which was deleted, is still there:" in said
+    )
+    assert f"/dataset/{number}/annotation-mode" in said
+    assert "connector remove --review" in said
+
+
+@pytest.mark.parametrize("lost", [False, True])
+@pytest.mark.parametrize("times", [1, 3])
+def test_a_removal_takes_the_old_review_datasets_along_where_it_is_asked_to(
+    times: int, lost: bool, synced: SyncedDataset, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rooms = copy.deepcopy(synced.server.workspaces)
+    old = []
+    for _ in range(times):
+        synced("sync", review=True)
+        old.append(_decided(synced, -1)["dataset"]["id"])
+        synced.world.remake()
+    before = copy.deepcopy(vars(synced.server.datasets[0]))
+    synced("sync", review=True)
+    assert [one.dataset["name"] for one in synced.server.datasets[1:]] == [
+        f"every kind-review{end}" for end in ("", "-2", "-3", "-4")[: times + 1]
+    ]
+    new = synced.server.datasets[-1].dataset["id"]
+    if lost:
+        for file in synced.folder.glob("connector.db*"):
+            file.unlink()
+    capsys.readouterr()
+    synced("remove", "--dry-run", "--review", review=True)
+    said = capsys.readouterr().out
+    assert [number in said for number in (*old, new)] == [True] * (times + 1)
+    synced("remove", review=True)
+    said = capsys.readouterr().out
+    assert f"The review project {new} stays; with --review it goes too" in said
+    for number in old:
+        assert f"The review project {number} of a project of this name that was deleted stays; with --review" in said
+    assert len(synced.server.datasets) == times + 2
+    synced("remove", "--review", review=True)
+    (left,) = synced.server.datasets
+    assert _untimed(vars(left)) == _untimed(before)
+    assert synced.server.workspaces == rooms
+    synced("remove", review=True)
+    assert "Nothing of ours is there." in capsys.readouterr().out
+
+
+def _untimed(held: dict[str, Any]) -> dict[str, Any]:
+    return {**held, "records": [{**one, "updated_at": None} for one in held["records"]]}
+
+
+def test_an_old_review_dataset_that_holds_others_records_stays_and_is_told(
+    synced: SyncedDataset, capsys: pytest.CaptureFixture[str]
+) -> None:
+    synced("sync", review=True)
+    held = synced.server.datasets[1]
+    theirs = {**copy.deepcopy(held.records[0]), "id": synced.server.new_id(), "external_id": "hers", "metadata": None}
+    held.records.append({**theirs, "fields": {"text": "hers"}})
+    _decided(synced)
+    synced.world.remake()
+    synced("sync", review=True)
+    capsys.readouterr()
+    synced("remove", "--review", review=True)
+    said = capsys.readouterr().out
+    assert f"The review project {held.dataset['id']} stays: it holds" in said
+    assert [one.dataset["id"] for one in synced.server.datasets[1:]] == [held.dataset["id"]]
+    assert [len(one["responses"]) for one in held.records] == [1, 0]
+
+
+def test_the_review_dataset_of_a_dataset_that_has_another_name_now_is_its_own_still(
+    synced: SyncedDataset, capsys: pytest.CaptureFixture[str]
+) -> None:
+    synced("sync", review=True)
+    old = _decided(synced)
+    synced.world.remake(keep_as="the one before")
+    capsys.readouterr()
+    for run in (["sync"], ["check"], ["sync", "--full"], ["remove", "--review"]):
+        assert synced(*run, review=True) == 0
+        said = capsys.readouterr().out
+        assert old["dataset"]["id"] not in said, run
+    assert [vars(one) for one in synced.server.datasets[2:]] == [old]
+
+
+# What is reviewed
+
+
+def test_the_status_counts_what_nobody_has_decided(synced: SyncedDataset, capsys: pytest.CaptureFixture[str]) -> None:
+    synced("review", "status", review=True)
+    n_conflicts = sum(map(_torn, synced.server.records))
+    assert n_conflicts > 2
+    assert capsys.readouterr().out == f"0 review tasks; {n_conflicts} conflicts without one.\n"
+
+    synced("sync", review=True)
+    held = synced.server.datasets[1]
+    synced.server.respond(held.records[0], 2, {"label": "neg"}, status="draft")
+    synced.server.respond(held.records[1], 2, {"label": "neg"})
+    synced.server.respond(held.records[2], 2, None, status="discarded")
+    capsys.readouterr()
+    synced("review", "status", review=True)
+    assert capsys.readouterr().out == (
+        f"{n_conflicts} review tasks in project {held.dataset['id']}, {n_conflicts - 1} of them undecided; 0 conflicts"
+        " without one.\n"
+    )
+
+    held.records[1].update(responses=[], status="completed")  # the reviewer's account was deleted, and the decision
+    synced("review", "status", review=True)
+    assert f"{n_conflicts} of them undecided" in capsys.readouterr().out
+
+    synced.server.datasets.remove(held)
+    synced("review", "status", review=True)
+    assert capsys.readouterr().out == f"0 review tasks; {n_conflicts} conflicts without one.\n"
+    synced("review", "create", review=True)
+    assert f"{n_conflicts} of them undecided; 0 conflicts" in capsys.readouterr().out
+
+
+def test_the_votes_stand_by_rater_and_in_the_order_of_the_datasets_questions(synced: SyncedDataset) -> None:
+    server = synced.server
+    asked = [("verdict on it", 0), ("b", 1), ("label", 2), ("a", 3)]  # by length or letters the order is another one
+    template = server.questions[0]
+    server.questions[:] = [{**copy.deepcopy(template), "id": server.new_id(), "name": name} for name, _ in asked]
+    for record in server.records:
+        for rater in range(2):
+            server.respond(record, rater, {name: "pos" if rater else "neg" for name, _ in reversed(asked)})
+    synced("sync", review=True)
+    votes = server.datasets[1].records[0]["fields"]["iaa_votes"]
+    rows = [line.split(" | ")[0].removeprefix("| ") for line in votes.splitlines()[2:] if line.startswith("| ")]
+    assert rows == [f"{name}: Rater {rater}" for rater in "AB" for name, _ in asked]
+
+
+# Metadata that are null
+
+
+def test_metadata_that_were_null_are_null_again_after_a_removal_and_empty_ones_empty(synced: SyncedDataset) -> None:
+    kinds: list[Any] = [None, {}, {"n": 1}]
+    for place, record in enumerate(synced.server.records):
+        record["metadata"] = copy.deepcopy(kinds[place % 3])
+    before = synced.world.state()
+    synced("sync")
+    synced.world.change(synced.server.records[0]["id"])
+    synced("sync")
+    synced.world.change(synced.server.records[0]["id"])
+    assert None not in synced.fields()
+    synced("remove")
+    assert [one["metadata"] for one in synced.server.records] == [kinds[place % 3] for place in range(8)]
+    after = synced.world.state()
+    for state in (before, after):
+        state["records"][0][0]["responses"] = state["datasets"][0][0]["last_activity_at"] = None
+    assert after == before
+
+
+def test_metadata_that_were_null_and_that_somebody_has_filled_meanwhile_stay(synced: SyncedDataset) -> None:
+    for record in synced.server.records:
+        record["metadata"] = None
+    synced("sync")
+    synced.server.records[1]["metadata"]["n"] = 7
+    synced("remove")
+    assert [one["metadata"] for one in synced.server.records] == [None, {"n": 7}, *[None] * 6]
+
+
+def test_scores_that_are_taken_away_by_a_sync_leave_null_where_there_was_null(
+    synced: SyncedDataset, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for record in synced.server.records:
+        record["metadata"] = None
+    synced("sync")
+    synced("sync", push={"scores": False, "majority": "off"})
+    assert [one["metadata"] for one in synced.server.records] == [None] * 8
+
+
+def test_without_the_store_metadata_that_were_null_are_left_empty(synced: SyncedDataset) -> None:
+    """Only the store knows that they were null."""
+    for record in synced.server.records:
+        record["metadata"] = None
+    synced("sync")
+    for file in synced.folder.glob("connector.db*"):
+        file.unlink()
+    synced("remove")
+    assert [one["metadata"] for one in synced.server.records] == [{}] * 8

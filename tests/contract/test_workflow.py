@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
@@ -225,6 +226,21 @@ def test_a_write_that_fails_is_6_and_the_next_run_completes_it_once(make: Make, 
     with project.counting() as calls:
         assert project.sync(review={}).plan.operations == ()
     assert writes(calls) == []
+
+
+def test_a_run_that_writes_in_part_says_what_arrived_and_what_did_not(
+    project: SyncedProject, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with project.failing(OPERATIONS["summary"], "refused"):
+        assert project.shell("sync") == 6
+    said = capsys.readouterr().err
+    written, left = said.split("Not written (")
+    assert re.search(r"Written:\n  set iaa_status on 8 units", written)
+    assert left.count("put into the description: Agreement: alpha") == 1
+    assert "connector: Some writes did not arrive (1 of " in left
+    assert "run the same command again" in left
+    assert project.shell("sync") == 0
+    assert "put into the description" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("how", ["refused", "done_then_cut"])
