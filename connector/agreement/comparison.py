@@ -8,7 +8,7 @@ two coefficients of one table.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -46,6 +46,7 @@ from connector.agreement.kappa import (
 from connector.agreement.patterns import DENSE, fold
 from connector.agreement.quantiles import student_cdf, student_quantile
 from connector.agreement.ratings import Floats, Ints, Ratings, as_ratings
+from connector.agreement.whole_tasks import WholeTasks, units_by_task
 
 ALPHA = "krippendorff_alpha"
 COMPARABLE = (
@@ -121,6 +122,7 @@ def paired_difference(
     other: str | None = None,
     confidence: float = 0.95,
     seed: int = SEED,
+    task_of: Mapping[Any, Any] | None = None,
 ) -> Difference:
     """How much higher the agreement of `b` is than that of `a`, both about the same units.
 
@@ -133,6 +135,7 @@ def paired_difference(
         weighted_kappa_linear, fleiss_kappa, conger_kappa, brennan_prediger, gwet_ac1 or gwet_ac2.
     other : the coefficient of b where it is another one; `paired_difference(x, x, other="fleiss_kappa")` compares two
         coefficients of one table.
+    task_of : unit -> task, where several units belong to one; tasks are then redrawn with all that belongs to them.
 
     Bootstrap of the units' pairs of patterns (2,000 replicates; p is twice the smaller share of differences beyond 0,
     never 0), or with Student's t the jackknife under 100 units and its infinitesimal form where over 1,500 pairs of
@@ -168,11 +171,13 @@ def paired_difference(
     if found.n_common < 2:
         return found
     pairs, weights = _pairs(sides)
+    if task_of is not None:
+        return _by_task(found, sides, [task_of.get(unit, unit) for unit in common], seed)
     if found.n_common < JACKKNIFE_UNDER:
         return _by_jackknife(found, _difference_of(sides, pairs), weights)
     error = _linear_error(sides, pairs, weights) if len(weights) > MOST_CELLS else None
     if error is not None:
-        return _by_student(found, error, "infinitesimal_jackknife")
+        return _by_student(found, error, found.n_common, "infinitesimal_jackknife")
     return _by_bootstrap(found, _difference_of(sides, pairs), weights, seed)
 
 
@@ -271,6 +276,30 @@ def _difference_of(sides: list[_Side], pairs: list[Ints]) -> Callable[[Floats], 
     return evaluate
 
 
+def _by_task(found: Difference, sides: list[_Side], tasks: Sequence[Any], seed: int) -> Difference:
+    """The difference with its interval over whole tasks; `tasks` of the common units."""
+    codes: dict[Any, int] = {}
+    task = np.array([codes.setdefault(one, len(codes)) for one in tasks], dtype=np.int64)
+    first, second = (_over_tasks(side, task) for side in sides)
+    weights = np.ones(len(codes), dtype=np.int64)
+
+    def evaluate(drawn: Floats) -> Floats:
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return second.evaluate(drawn) - first.evaluate(drawn)
+
+    if len(codes) < 2:
+        return found
+    if len(codes) < JACKKNIFE_UNDER:
+        return _by_jackknife(found, evaluate, weights)
+    return _by_bootstrap(found, evaluate, weights, seed)
+
+
+def _over_tasks(side: _Side, task: Ints) -> WholeTasks:
+    statistic = side.case.statistic
+    assert statistic is not None
+    return WholeTasks(statistic, units_by_task(task, side.index, len(statistic.weights)))
+
+
 def _by_bootstrap(found: Difference, evaluate: Callable[[Floats], Floats], weights: Ints, seed: int) -> Difference:
     random = np.random.Generator(np.random.PCG64(seed))
     step = max(1, DENSE // (4 * len(weights)))
@@ -290,11 +319,11 @@ def _by_bootstrap(found: Difference, evaluate: Callable[[Floats], Floats], weigh
 def _by_jackknife(found: Difference, evaluate: Callable[[Floats], Floats], weights: Ints) -> Difference:
     without = np.tile(weights.astype(np.float64), (len(weights), 1)) - np.eye(len(weights))
     values = evaluate(without)
-    n = found.n_common
+    n = int(weights.sum())
     if np.isnan(values).any() or found.value is None:
         return found
     mean = float(values @ weights) / n
-    return _by_student(found, math.sqrt((n - 1) / n * float(((values - mean) ** 2) @ weights)), "jackknife")
+    return _by_student(found, math.sqrt((n - 1) / n * float(((values - mean) ** 2) @ weights)), n, "jackknife")
 
 
 def _linear_error(sides: list[_Side], pairs: list[Ints], weights: Ints) -> float | None:
@@ -309,9 +338,9 @@ def _linear_error(sides: list[_Side], pairs: list[Ints], weights: Ints) -> float
     return math.sqrt(float(moved * moved @ weights) * n / (n - 1))
 
 
-def _by_student(found: Difference, error: float, method: str) -> Difference:
+def _by_student(found: Difference, error: float, n: int, method: str) -> Difference:
     if error <= NO_SPREAD or found.value is None:
         return found
-    reach = student_quantile(0.5 + found.confidence / 2, found.n_common - 1) * error
-    p = 2 * student_cdf(-abs(found.value) / error, found.n_common - 1)
+    reach = student_quantile(0.5 + found.confidence / 2, n - 1) * error
+    p = 2 * student_cdf(-abs(found.value) / error, n - 1)
     return replace(found, low=found.value - reach, high=found.value + reach, p=p, method=method)

@@ -122,6 +122,10 @@ class Obstacle:
 
 
 NO_INTERVAL = Obstacle("not_confident", "No interval can be given: resampling the units shows no spread of the value.")
+NOT_BY_TASK = Obstacle(
+    "not_confident",
+    "No interval can be given: of this coefficient whole tasks cannot be redrawn; krippendorff_alpha has one.",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -336,7 +340,7 @@ def _decide_question(question: QuestionReport, case: _Case) -> QuestionDecision:
     if not obstacles and value is not None:
         verdict = _verdict(rule, value, interval)
         if verdict == UNDECIDED:
-            more, obstacle = _advice(question, name, value, case) if interval else (None, NO_INTERVAL)
+            more, obstacle = _advice(question, name, value, case) if interval else (None, _no_interval(question, name))
             obstacles.append(obstacle)
     return QuestionDecision(
         question.name,
@@ -503,8 +507,12 @@ def _cautions(question: QuestionReport, rule: GateRule, value: float | None) -> 
     return cautions
 
 
-def statistic_of(question: QuestionReport, coefficient: str) -> Statistic:
-    """The resampling form of a coefficient that has a value."""
+def statistic_of(question: QuestionReport, coefficient: str) -> Statistic | None:
+    """The resampling form of a coefficient that has a value; None where whole tasks of it cannot be redrawn."""
+    return question.drawn(_statistic(question, coefficient))
+
+
+def _statistic(question: QuestionReport, coefficient: str) -> Statistic:
     prepared = question.prepared
     if coefficient == ALPHA:
         return alpha_statistic(prepared, question.distance)
@@ -531,17 +539,24 @@ def _one_sided(question: QuestionReport, coefficient: str, value: float, case: _
     tail = ERROR_RATE / 2**case.look
     # the far tail needs replicates of its own: 50 beyond the bound, as far as that is affordable
     replicates = min(max(REPLICATES, math.ceil(50 / tail)), MOST_REPLICATES)
-    return interval_of(statistic_of(question, coefficient), value, 1 - 2 * tail, case.seed, replicates)
+    statistic = statistic_of(question, coefficient)
+    return None if statistic is None else interval_of(statistic, value, 1 - 2 * tail, case.seed, replicates)
+
+
+def _no_interval(question: QuestionReport, coefficient: str) -> Obstacle:
+    return NOT_BY_TASK if statistic_of(question, coefficient) is None else NO_INTERVAL
 
 
 def _advice(question: QuestionReport, coefficient: str, value: float, case: _Case) -> tuple[int | None, Obstacle]:
     """About how many more units would pass, and the sentence that says so."""
     threshold = case.rule.threshold
-    more = units_more(statistic_of(question, coefficient), value, threshold, case.look + 1, case.seed)
+    statistic = statistic_of(question, coefficient)
+    more = None if statistic is None else units_more(statistic, value, threshold, case.look + 1, case.seed)
+    noun = "units" if question.source.task_of is None else "tasks"
     if more is None:
-        advice = f"No practical number of further units would show which side of {threshold:g} the raters are on."
+        advice = f"No practical number of further {noun} would show which side of {threshold:g} the raters are on."
     else:
-        advice = f"Label about {more} more units to show on which side of {threshold:g} the raters are."
+        advice = f"Label about {more} more {noun} to show on which side of {threshold:g} the raters are."
     return more, Obstacle("not_confident", advice)
 
 

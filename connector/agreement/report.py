@@ -37,12 +37,13 @@ from connector.agreement.gwet import (
     quadratic_scale,
 )
 from connector.agreement.icc import intraclass
-from connector.agreement.intervals import FEW_OUTSIDE, SEED, Case, Coefficient, measured
+from connector.agreement.intervals import FEW_OUTSIDE, SEED, Case, Coefficient, Statistic, measured
 from connector.agreement.kappa import chance_case, cohen_statistic, percent_case, weighted_statistic
 from connector.agreement.keys import category_key, json_value
 from connector.agreement.patterns import Patterns, fold
 from connector.agreement.power import HALF_WIDTH, Power, check_half_width, units_of
 from connector.agreement.ratings import Level, Ratings, as_value
+from connector.agreement.whole_tasks import Tasks
 
 if TYPE_CHECKING:
     from connector.agreement.gate import GateDecision
@@ -234,8 +235,19 @@ class QuestionReport:
         influence = self.diagnosis.data.influence if self.diagnosis else None
         if interval is None or influence is None:
             return None
-        units = units_of(influence.statistic, self.half_width, interval.confidence, interval.seed or SEED)
+        statistic = self.drawn(influence.statistic)
+        if statistic is None:
+            return None
+        units = units_of(statistic, self.half_width, interval.confidence, interval.seed or SEED)
         return Power(self.half_width, interval.confidence, units)
+
+    def drawn(self, statistic: Statistic) -> Statistic | None:
+        """The statistic as its resamples draw it, task by task where units are parts of tasks; None where that is not
+        known."""
+        task_of = self.source.task_of
+        if task_of is None:
+            return statistic
+        return Tasks(task_of, self.prepared.ratings.unit_ids, self.prepared.patterns).whole(statistic)
 
     def declared(self) -> Ratings:
         """The ratings with the declared categories in their codebook, as the coefficients see them."""
@@ -397,7 +409,9 @@ def _assess_question(
     declared = _declared(question, comparison)
     prepared = prepare(declared, level, distance)
     ratings, patterns = prepared.ratings, prepared.patterns
-    findings = _findings(question, prepared, comparison, confidence, seed)
+    tasks = None if question.task_of is None else Tasks(question.task_of, ratings.unit_ids, patterns)
+    # of a category by itself only units could be redrawn
+    findings = _findings(question, prepared, comparison, confidence if tasks is None else None, seed)
     report = QuestionReport(
         question,
         level,
@@ -407,7 +421,7 @@ def _assess_question(
         ratings.n_raters,
         ratings.n_ratings,
         _n_categories(question, prepared, findings, comparison),
-        _coefficients(prepared, declared, level, distance, confidence, seed),
+        _coefficients(prepared, declared, level, distance, confidence, seed, tasks),
         findings,
         disagreeing_pairs(patterns, ratings.codebook.categories)
         if comparison is None
@@ -443,9 +457,18 @@ def _declared(question: QuestionRatings, comparison: Comparison | None) -> Ratin
 
 
 def _coefficients(
-    prepared: Prepared, declared: Ratings, level: Level, distance: str, confidence: float | None, seed: int
+    prepared: Prepared,
+    declared: Ratings,
+    level: Level,
+    distance: str,
+    confidence: float | None,
+    seed: int,
+    tasks: Tasks | None,
 ) -> dict[str, Coefficient]:
-    """Every coefficient of the question's kind, by name; `declared` are its ratings before they were put in order."""
+    """Every coefficient of the question's kind, by name; `declared` are its ratings before they were put in order.
+
+    tasks : of the units that are parts of tasks, None: each is one.
+    """
     ratings, patterns = prepared.ratings, prepared.patterns
     scale = Scale(count_categories(declared.codebook, declared.value_counts))
     comparison = COMPARISONS.get(distance)
@@ -456,7 +479,7 @@ def _coefficients(
             cases |= comparison.companions(prepared)
     cases["percent_agreement"] = percent_case(patterns)
     if comparison is not None and comparison.not_comparable:
-        return dict(zip(cases, measured(list(cases.values()), confidence, seed), strict=True))
+        return _measured(cases, confidence, seed, tasks)
     cases["cohen_kappa"] = chance_case(cohen_statistic(ratings))
     cases["fleiss_kappa"] = chance_family_case(patterns, "fleiss", scale)
     if comparison is None:
@@ -468,10 +491,17 @@ def _coefficients(
         cases["weighted_kappa"] = chance_case(weighted_statistic(ratings, "quadratic"))
         cases["weighted_kappa_linear"] = chance_case(weighted_statistic(ratings, "linear"))
         cases["gwet_ac2"] = _ac2_case(prepared, declared)
-    found = dict(zip(cases, measured(list(cases.values()), confidence, seed), strict=True))
+    found = _measured(cases, confidence, seed, tasks)
     if level in (Level.INTERVAL, Level.RATIO):
-        found |= intraclass(ratings, confidence)
+        found |= intraclass(ratings, confidence if tasks is None else None)
     return found
+
+
+def _measured(
+    cases: Mapping[str, Case], confidence: float | None, seed: int, tasks: Tasks | None
+) -> dict[str, Coefficient]:
+    drawn = [case if tasks is None else tasks.case(case) for case in cases.values()]
+    return dict(zip(cases, measured(drawn, confidence, seed), strict=True))
 
 
 def _ac2_case(prepared: Prepared, declared: Ratings) -> Case:

@@ -119,7 +119,8 @@ def power(question: QuestionReport) -> list[tuple[str, str]]:
     if found is None:
         return []
     units = "no practical number" if found.units is None else f"about {shown.count(found.units)} like these"
-    return [(f"Units for \u00b1{shown.threshold(found.half_width)}", units)]
+    noun = "Units" if question.source.task_of is None else "Tasks"
+    return [(f"{noun} for \u00b1{shown.threshold(found.half_width)}", units)]
 
 
 def difference(question: QuestionReport) -> list[str]:

@@ -19,16 +19,17 @@ def against(
 ) -> AgreementReport:
     """The report with how much higher the agreement of another source is, question by question.
 
-    names : of the report's source and of the other. Questions that only one of them asks have no difference.
+    names : of the report's source and of the other. Questions that only one of them asks have no difference, nor have
+        those about regions: the regions of two sources are not the same units.
 
     Raises
     ------
     FixConfiguration : the two share no question, or no unit with two ratings in both.
     """
-    shared = [name for name in report.questions if name in other.questions]
+    shared = [name for name, one in report.questions.items() if name in other.questions and not one.source.of_regions]
     if not shared:
         raise FixConfiguration(
-            f"{names[0]} and {names[1]} share no question.",
+            f"{names[0]} and {names[1]} share no question that can be compared.",
             f"They ask: {few(list(report.questions))}; and: {few(list(other.questions))}.",
         )
     found = {
@@ -106,5 +107,6 @@ def _compared(
         other=coefficients[1],
         confidence=report.confidence,
         seed=report.seed,
+        task_of=question.source.task_of,
     )
     return Compared(*names, *coefficients, found)
