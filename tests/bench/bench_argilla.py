@@ -23,6 +23,7 @@ import requests
 from connector.tools.argilla.read import PAGE
 from connector.tools.argilla.tool import Argilla
 from connector.tools.base import ClearFields, Cursor, PutFields, ResetColumns
+from tests.bench.ratio import ratio
 
 CHANGES = 100
 WORKSPACE = "connector-bench"
@@ -181,13 +182,6 @@ class Bench:
 
 def _scores(number: int) -> dict[str, float | str]:
     return {"iaa_agreement": 1 / (number + 2), "iaa_status": "conflict", "iaa_raters": RATERS}
-
-
-def ratio(name: str, ours: float, bare: float, most: float) -> bool:
-    value = ours / bare
-    verdict = "ok" if value <= most else "TOO SLOW"
-    print(f"{name}: {ours:.2f} s / {bare:.2f} s = {value:.3f} (at most {most}) {verdict}", flush=True)
-    return value <= most
 
 
 def main() -> int:

@@ -25,6 +25,7 @@ from connector.demo.label_studio_seed import sign_up
 from connector.tools.base import Cursor, SetField
 from connector.tools.label_studio.read import FIELDS, PAGE
 from connector.tools.label_studio.tool import LabelStudio
+from tests.bench.ratio import ratio
 from tests.contract.conversation import LABEL_CONFIG, choice
 
 CHANGES = 100
@@ -136,13 +137,6 @@ class Bench:
         seconds = time.perf_counter() - started
         tool.close()
         return seconds
-
-
-def ratio(name: str, ours: float, bare: float, most: float) -> bool:
-    value = ours / bare
-    verdict = "ok" if value <= most else "TOO SLOW"
-    print(f"{name}: {ours:.2f} s / {bare:.2f} s = {value:.3f} (at most {most}) {verdict}", flush=True)
-    return value <= most
 
 
 def main() -> int:
