@@ -74,6 +74,20 @@ def conversation(call: Call, rater: int) -> None:
     given = call("annotate", "POST", f"/api/tasks/{second}/annotations/", body={"result": choice("Negative")})
     call("change annotation", "PATCH", f"/api/annotations/{given['id']}/", body={"result": choice("Positive")})
     call("skip", "POST", f"/api/tasks/{second}/annotations/", {"was_cancelled": 1}, {"result": []})
+    predicted = [{"task": third, "model_version": f"v{n}", "result": choice("Negative") * n} for n in (1, 0)]
+    call("import predictions", "POST", f"{at}import/predictions", body=predicted)
+    call("make prediction", "POST", "/api/predictions/", body={**predicted[0], "task": second})
+    call(
+        "import predictions for no task", "POST", f"{at}import/predictions", body=[{**predicted[0], "task": 987654321}]
+    )
+    drawn = {
+        "include": "id,drafts,draft_exists,predictions,result,model_version",
+        "query": query(("id", "greater", "Number", second)),
+    }
+    page = call("page with predictions", "GET", "/api/tasks", {**here, "fields": "all", **drawn})
+    one = page["tasks"][0]["predictions"][0]["id"]
+    call("delete prediction", "DELETE", f"/api/predictions/{one}/")
+    call("delete prediction again", "DELETE", f"/api/predictions/{one}/")
     call("patch task", "PATCH", f"/api/tasks/{second}/", body={"data": {"text": "b", "k": 1}})
 
     def action(name: str, ids: list[int], value: Any, kind: str = "Number", action: str = "add_data_field") -> None:

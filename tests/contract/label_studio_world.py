@@ -10,7 +10,7 @@ from typing import Any
 
 import requests
 
-from connector.tools.base import Tool
+from connector.tools.base import PutReviewTasks, ReviewItem, Tool, WriteOp
 from connector.tools.label_studio.tool import LabelStudio
 from tests.contract.conversation import LABEL_CONFIG, choice
 from tests.contract.recorded_label_studio import HTML, Answer, RecordedLabelStudio, Request
@@ -101,6 +101,21 @@ class LabelStudioWorld:
     def content(self, unit: str) -> Mapping[str, Any]:
         data: Mapping[str, Any] = self.api("GET", f"/api/tasks/{unit}/?resolve_uri=false")["data"]
         return data
+
+    @contextmanager
+    def in_the_way(self) -> Iterator[WriteOp]:
+        """Two projects bear the title configured for reviews."""
+        body = {"title": "Of two people", "label_config": LABEL_CONFIG}
+        made = [self.api("POST", "/api/projects/", body)["id"] for _ in range(2)]
+        try:
+            yield PutReviewTasks((ReviewItem(str(self.first[0]), {"rater 1": "Positive"}),), body["title"])
+        finally:
+            for project in made:
+                self.api("DELETE", f"/api/projects/{project}/")
+
+    def decide(self, task: str, *, submitted: bool) -> None:
+        skipping = "" if submitted else "?was_cancelled=1"
+        self.api("POST", f"/api/tasks/{task}/annotations/{skipping}", {"result": choice("Positive")})
 
     def fault(self, name: str) -> Any:
         raise NotImplementedError(name)

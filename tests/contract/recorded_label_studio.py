@@ -50,7 +50,8 @@ class RecordedLabelStudio(Served):
         self.has_bulk_action = True
         self._access: dict[str, int] = {}
         self._ids = {
-            kind: itertools.count(first) for kind, first in (("project", 7), ("task", 101), ("annotation", 1001))
+            kind: itertools.count(first)
+            for kind, first in (("project", 7), ("task", 101), ("annotation", 1001), ("prediction", 5001))
         }
         self._ids["view"] = itertools.count(1)
         self.projects: dict[int, dict[str, Any]] = {}
@@ -83,6 +84,11 @@ class RecordedLabelStudio(Served):
                 self._list(request)
             case [method, "tasks", number, *rest]:
                 self._task(method, self._find("task", self.tasks, number), rest, request)
+            case ["POST", "predictions"]:
+                task = self._find("task", self.tasks, str(request.body["task"]))
+                raise Answer(201, self._predict(task["project"], [request.body])[0])
+            case ["DELETE", "predictions", number]:
+                self._delete_prediction(int(number))
             case ["PATCH", "annotations", number]:
                 self._change_annotation(int(number), request.body)
             case ["POST", "dm", "actions"]:
@@ -160,6 +166,8 @@ class RecordedLabelStudio(Served):
                 ids = [self._import(number, task) for task in request.body]
                 changes = {"task_count": len(ids), "task_ids": ids}
                 raise recorded("import", **changes)
+            case ["POST", "import", "predictions"]:
+                raise recorded("import predictions", created=len(self._predict(number, request.body)))
             case ["POST", "summary", "reset"]:
                 self.columns[number] = {key for task in tasks for key in task["data"]}
                 raise Answer(200, None, "")
@@ -186,7 +194,14 @@ class RecordedLabelStudio(Served):
             "created_at": now,
             "updated_at": now,
         }
-        self.tasks[number] = {**made, "annotations": [], "predictions": [], "updated_by": None}
+        self.tasks[number] = {
+            **made,
+            "annotations": [],
+            "predictions": [],
+            "drafts": [],
+            "draft_exists": False,
+            "updated_by": None,
+        }
         self.columns[project] |= set(task["data"])
         for annotation in task.get("annotations", ()):
             self._annotate(number, annotation)
@@ -220,6 +235,26 @@ class RecordedLabelStudio(Served):
                     task["updated_at"] = annotation["updated_at"]
                     raise Answer(200, annotation)
         raise recorded("deleted task")
+
+    def _predict(self, project: int, bodies: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        for body in bodies:
+            task = self.tasks.get(body["task"])
+            if task is None or task["project"] != project:
+                raise recorded("import predictions for no task")
+        made = []
+        for body in bodies:
+            template = copy.deepcopy(RECORDED["make prediction"]["answer"])
+            made.append({**template, **body, "id": next(self._ids["prediction"]), "project": project})
+            self.tasks[body["task"]]["predictions"].append(made[-1])
+        return made
+
+    def _delete_prediction(self, number: int) -> None:
+        for task in self.tasks.values():
+            for prediction in task["predictions"]:
+                if prediction["id"] == number:
+                    task["predictions"].remove(prediction)
+                    raise Answer(204, None, "")
+        raise recorded("delete prediction again")
 
     def _task(self, method: str, task: dict[str, Any], rest: list[str], request: Request) -> None:
         match [method, *rest]:
@@ -255,7 +290,7 @@ class RecordedLabelStudio(Served):
         part = rows[(page - 1) * size : page * size]
         if not part and page > 1:
             raise recorded("page by number past the end")
-        hidden = set() if params.get("fields") == "all" else {"annotations", "predictions"}
+        hidden = set() if params.get("fields") == "all" else {"annotations", "predictions", "drafts"}
         included = set(params["include"].split(",")) if "include" in params else None
         tasks = [_included({k: v for k, v in row.items() if k not in hidden}, included) for row in part]
         counts = {"total": len(rows), "total_annotations": sum(row["total_annotations"] for row in rows)}

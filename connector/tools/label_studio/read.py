@@ -92,9 +92,9 @@ class Reader:
         """Every task's id and `created_at`."""
         return {str(row["id"]): timestamp(row.get("created_at")) for row in self.scan("id,created_at", THIN_PAGE)}
 
-    def scan(self, fields: str, size: int) -> Iterator[dict[str, Any]]:
-        """Every task, with these fields only."""
-        for rows in self._sweep(fields, size):
+    def scan(self, fields: str, size: int, *, whole: bool = False) -> Iterator[dict[str, Any]]:
+        """Every task, with these fields only; `whole` where annotations are among them."""
+        for rows in self._sweep(fields, size, whole=whole):
             yield from rows.tasks
 
     def _sweep(

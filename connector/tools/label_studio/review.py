@@ -1,7 +1,7 @@
 """Review tasks: the conflicts of a project, in a project of their own beside it.
 
 The votes stand in the task's data and are shown as a table. As predictions they would pre-select one of them and bias
-the reviewer.
+the reviewer; how marks are drawn all the same, `marks` says.
 """
 
 from __future__ import annotations
@@ -9,14 +9,18 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from connector.annotations.choices import clean
-from connector.errors import FixConfiguration, NotThere, UnexpectedAnswer
-from connector.tools.base import PutReviewTasks, Receipt, ReviewItem
+from connector.annotations.model import Unit
+from connector.errors import FixConfiguration, NotThere, SkippedTask, UnexpectedAnswer
+from connector.tools.base import DrawMarks, PutReviewTasks, Receipt, ReviewItem
 from connector.tools.http import Refused
+from connector.tools.label_studio import marks
 from connector.tools.label_studio.client import Client
-from connector.tools.label_studio.read import Reader
+from connector.tools.label_studio.read import FIELDS, Reader
+from connector.tools.label_studio.shape import unit_of
 from connector.tools.sound import sound
 from connector.workflow.fields import sort_fields
 
@@ -94,6 +98,12 @@ class Reviews:
         """The source units that have a review task in `project`, with its id."""
         return self._there(Reader(self.client, project))
 
+    def undecided(self, project: str) -> set[str]:
+        """The source units whose review task in `project` holds no annotation that was submitted; skipping is none."""
+        rows = Reader(self.client, project).scan("id,data,annotations,was_cancelled", BATCH, whole=True)
+        found = ((self._unit_of(row), row.get("annotations")) for row in rows)
+        return {unit for unit, annotations in found if unit is not None and not _is_decided(annotations)}
+
     def verify(self, op: PutReviewTasks) -> None:
         """Raises FixConfiguration, or NotThere, where `put` would; writes nothing."""
         project = self.find(op.project)
@@ -135,6 +145,53 @@ class Reviews:
             )
         return Receipt(tuple(made), tuple(missing), {"review_project": str(project["id"]), **remote, **made}, failed)
 
+    def draw(self, op: DrawMarks) -> Receipt:
+        """Draw what each rater marked on the review tasks that nobody has worked on; show the votes as they are now.
+
+        In a project whose own predictions would be put before the reviewer nothing is drawn.
+        """
+        project = self.find(op.project)
+        if project is None:
+            return Receipt()
+        if not marks.starts_empty(project):
+            return Receipt(tuple(item.unit for item in op.items))
+        target = Reader(self.client, str(project["id"]))
+        there = self._there(target)
+        drawn: list[str] = []
+        for start in range(0, len(op.items), BATCH):
+            part = {there[item.unit]: item for item in op.items[start : start + BATCH] if item.unit in there}
+            try:
+                self._draw(target, part)
+            except Refused as refused:
+                return Receipt(tuple(drawn), failed=refused.message)
+            drawn += [item.unit for item in part.values()]
+        return Receipt(tuple(drawn))
+
+    def _draw(self, target: Reader, items: Mapping[str, ReviewItem]) -> None:
+        """Draw on these review tasks, by their ids."""
+        units = self._units([int(item.unit) for item in items.values()])
+        new: dict[int, marks.Predictions] = {}
+        for row in target.by_id(sorted(map(int, items)), _DRAWN_ON, whole=True):
+            task, item = row["id"], items[str(row["id"])]
+            if item.unit not in units or _has_work(row):
+                continue
+            wanted, there = marks.wanted(units[item.unit], item.raters), marks.held(row)
+            if list(there.values()) != list(wanted.items()):
+                marks.take_away(self.client, there)
+                new[task] = wanted
+            if row["data"].get(KEY_VOTES) != item.votes:
+                votes = {**row["data"], KEY_VOTES: dict(item.votes)}
+                self.client.call("PATCH", f"api/tasks/{task}/", body={"data": votes})
+        marks.put(target, new)
+
+    def _units(self, ids: Sequence[int]) -> dict[str, Unit]:
+        """Source tasks with their annotations, as far as they can be read."""
+        found: dict[str, Unit] = {}
+        for row in sound(self.source.by_id(ids, FIELDS, whole=True)):
+            with suppress(SkippedTask):
+                found[str(row["id"])] = unit_of(row)
+        return found
+
     def remove(self, remote: str) -> Receipt:
         """Delete the review project that we made; of one that the owner made, or that holds tasks which are not ours,
         only our tasks that nobody has worked on.
@@ -170,9 +227,10 @@ class Reviews:
             now = self.client.get(f"api/tasks/{task}/")
         except NotThere:
             return True
-        if not isinstance(now, dict) or not isinstance(now.get("annotations"), list):
-            raise UnexpectedAnswer(f"Label Studio's task {task} has another form than expected (no annotations).")
-        if now["annotations"] or now.get("drafts"):
+        if not isinstance(now, dict):
+            raise UnexpectedAnswer(f"Label Studio's task {task} has another form than expected.")
+        if _has_work(now):
+            marks.take_away(self.client, marks.held(now))
             return False
         self._delete(f"api/tasks/{task}/")
         return True
@@ -219,6 +277,7 @@ class Reviews:
             "label_config": self._label_config(),
             "expert_instruction": clean(str(self.settings.get("expert_instruction") or "")),
             "show_instruction": bool(self.settings.get("show_instruction")),
+            **marks.SETTINGS,
         }
         answer = self.client.call("POST", "api/projects/", body=body, repeatable=False)
         if not isinstance(answer, dict) or type(answer.get("id")) is not int:
@@ -305,6 +364,22 @@ class Reviews:
 
 _MARKER_BEGINS = "[agreement-connector review"
 _PROJECT_FIELDS = "id,title,description"
+_DRAWN_ON = "id,data,annotations,drafts,draft_exists,predictions,result,model_version"
+
+
+def _has_work(task: Mapping[str, Any]) -> bool:
+    """Whether somebody has submitted, skipped or begun something on a review task."""
+    if not isinstance(task.get("annotations"), list):
+        raise UnexpectedAnswer("Label Studio's review task has another form than expected (no annotations).")
+    # the list of drafts holds one's own alone
+    return bool(task["annotations"] or task.get("drafts") or task.get("draft_exists"))
+
+
+def _is_decided(annotations: Any) -> bool:
+    """The server's own counters are not asked: they drift."""
+    if not isinstance(annotations, list):
+        raise UnexpectedAnswer("Label Studio's list of tasks has another form than expected (no annotations).")
+    return any(isinstance(one, dict) and not one.get("was_cancelled") for one in annotations)
 
 
 def _has_marker_field(project: Any) -> bool:

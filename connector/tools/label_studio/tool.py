@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from pydantic import SecretStr
@@ -11,7 +11,7 @@ from connector.annotations.choices import clean
 from connector.annotations.model import Schema
 from connector.errors import ConnectorError, NotThere, UnexpectedAnswer
 from connector.tools import base
-from connector.tools.label_studio import review, write
+from connector.tools.label_studio import marks, review, write
 from connector.tools.label_studio.check import inspect, names
 from connector.tools.label_studio.client import Client
 from connector.tools.label_studio.read import Reader
@@ -31,7 +31,7 @@ class LabelStudio:
     """
 
     name = "label_studio"
-    capabilities = base.Capabilities()
+    capabilities = base.Capabilities(draws=marks.KINDS)
 
     def __init__(
         self, url: str, api_key: SecretStr | str, project: str, prefix: str = "iaa_", patience: float = 75.0
@@ -104,6 +104,8 @@ class LabelStudio:
                 return self.writer.reset_columns()
             case base.PutReviewTasks():
                 return self._reviews().put(op)
+            case base.DrawMarks():
+                return self._reviews().draw(op)
             case base.RemoveReview():
                 return self._reviews().remove(op.remote)
             case base.PutFields():
@@ -126,6 +128,10 @@ class LabelStudio:
     def review_tasks(self, remote: str) -> Mapping[str, str]:
         """The source tasks that have a review task there, with its id."""
         return self._reviews().tasks_in(remote)
+
+    def undecided(self, remote: str) -> Collection[str]:
+        """The source tasks whose review task there holds no annotation that was submitted."""
+        return self._reviews().undecided(remote)
 
     def review_link(self, remote: str) -> str:
         """The list of a review project's tasks."""
