@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -208,10 +207,12 @@ def test_an_interrupt_is_130_and_a_closed_pipe_141(tmp_path: Path) -> None:
         assert b"Traceback" not in piped.stderr.read()
     fifo = tmp_path / "never.json"
     os.mkfifo(fifo)
-    with subprocess.Popen(
-        [*command[:-1], str(fifo)], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as stuck:
-        time.sleep(1.5)
+    with (
+        subprocess.Popen(
+            [*command[:-1], str(fifo)], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        ) as stuck,
+        fifo.open("wb"),  # which waits until it is opened for reading
+    ):
         stuck.send_signal(signal.SIGINT)
         assert stuck.wait(timeout=20) == 130
         assert stuck.stderr is not None
