@@ -411,8 +411,8 @@ class Store:
 
     def forget_writes(self, source: str, *, keep_review: bool) -> None:
         """Empty the ledger after everything was taken away; review tasks that stay in the tool stay in it."""
-        kept = ("review_project", "review_task") if keep_review else ("", "")
-        self._db.execute("DELETE FROM ledger WHERE source = ? AND item NOT IN (?, ?)", (source, *kept))
+        kept = ("review_project", "review_task", "review_letter") if keep_review else ("", "", "")
+        self._db.execute("DELETE FROM ledger WHERE source = ? AND item NOT IN (?, ?, ?)", (source, *kept))
 
     # runs
 

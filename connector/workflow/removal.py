@@ -20,6 +20,7 @@ from connector.workflow.writing import (
     COLUMNS,
     DEFAULT_VIEW,
     FOREIGN,
+    REVIEW_LETTER,
     REVIEW_MARKS,
     REVIEW_PROJECT,
     REVIEW_TASK,
@@ -114,7 +115,8 @@ def _planned(one: Reached, store: Store, prefix: str, *, review: bool, reading: 
     if review:
         operations += [RemoveReview(one) for one in (review_project, *earlier) if one is not None]
     left_over = any(
-        not item.startswith(FOREIGN) and item not in {REVIEW_PROJECT, REVIEW_TASK, REVIEW_MARKS} for item in ledger
+        not item.startswith(FOREIGN) and item not in {REVIEW_PROJECT, REVIEW_TASK, REVIEW_MARKS, REVIEW_LETTER}
+        for item in ledger
     )
     if fields or COLUMNS in found or left_over:
         operations.append(ResetColumns())

@@ -18,6 +18,7 @@ def review_items(
     report: AgreementReport,
     *,
     required_ratings: int,
+    letters: Mapping[str, int],
     names: Callable[[], Mapping[str, str]] | None,
     existing: Collection[str],
     limit: int | None,
@@ -27,9 +28,9 @@ def review_items(
 
     A unit goes to review when one of the `deciding_questions` is in conflict on it and has all its required ratings:
     until then a rater who opened the review project would see the others' votes. The votes on every question are shown.
-    `limit` is the most review tasks there should be, those of `existing` counted. `names` gives rater id -> name where
-    the raters are to be named; it is asked only if needed. `possible` says whether a unit stands where review tasks can
-    be made.
+    `limit` is the most review tasks there should be, those of `existing` counted. `letters` are those dealt so far
+    (`dealt_letters`); `names` gives rater id -> name where the raters are to be named, and is asked only if needed.
+    `possible` says whether a unit stands where review tasks can be made.
     """
     worst: dict[str, float] = {}
     for question in deciding_questions(report).values():
@@ -41,7 +42,7 @@ def review_items(
         key=lambda unit: (worst[unit], natural_key(unit)),
     )
     room = len(new) if limit is None else max(0, limit - len(existing))
-    return tuple(_items(report, new[:room], _labels(report, names))) if new[:room] else ()
+    return tuple(_items(report, new[:room], _labels(report, letters, names))) if new[:room] else ()
 
 
 def items_to_draw(
@@ -50,13 +51,14 @@ def items_to_draw(
     units: Collection[str],
     kinds: Collection[str],
     required_ratings: int,
+    letters: Mapping[str, int],
     names: Callable[[], Mapping[str, str]] | None,
     drawn: Mapping[str, str],
 ) -> tuple[ReviewItem, ...]:
     """Those of `units`, which have review tasks, whose raters' marks are not `drawn` on them as they are now.
 
     `kinds` are those that a tool can draw; a unit without all its required ratings of such a kind stays as it is.
-    `drawn` maps a unit to the `ReviewItem.version` last drawn. `names` as for `review_items`.
+    `drawn` maps a unit to the `ReviewItem.version` last drawn. `letters` and `names` as for `review_items`.
     """
     marked = {
         unit
@@ -67,11 +69,11 @@ def items_to_draw(
     }
     if not marked:
         return ()
-    versions = _versions(report, marked, None if names else _labels(report, None))
+    versions = _versions(report, marked, None if names else _labels(report, letters, None))
     changed = sorted((unit for unit in marked if drawn.get(unit) != versions[unit]), key=natural_key)
     if not changed:
         return ()
-    labels = _labels(report, names)
+    labels = _labels(report, letters, names)
     markers: dict[str, set[str]] = {unit: set() for unit in changed}
     for vote in _votes(report, markers):
         if report.questions[vote.question].kind in kinds:
@@ -103,11 +105,21 @@ def _conflicts(question: QuestionReport, required_ratings: int) -> list[str]:
     ]
 
 
-def _labels(report: AgreementReport, names: Callable[[], Mapping[str, str]] | None) -> Mapping[str, str]:
+def dealt_letters(report: AgreementReport, known: Mapping[str, int]) -> dict[str, int]:
+    """Rater -> the number of their letter: those `known` keep theirs, so that a letter is one person for good."""
     raters = {str(rater) for question in report.questions.values() for rater in question.source.ratings.rater_ids}
-    ordered = sorted(raters, key=natural_key)
+    first = max(known.values(), default=-1) + 1
+    new = sorted(raters - known.keys(), key=natural_key)
+    return {**known, **{rater: place for place, rater in enumerate(new, start=first)}}
+
+
+def _labels(
+    report: AgreementReport, letters: Mapping[str, int], names: Callable[[], Mapping[str, str]] | None
+) -> Mapping[str, str]:
+    dealt = dealt_letters(report, letters)
     if names is None:
-        return {rater: f"Rater {_letters(place)}" for place, rater in enumerate(ordered)}
+        return {rater: f"Rater {_letters(place)}" for rater, place in sorted(dealt.items(), key=lambda one: one[1])}
+    ordered = sorted(dealt, key=natural_key)
     known = names()
     labels = {rater: known.get(rater) or f"Rater {rater}" for rater in ordered}
     shared = Counter(labels.values())

@@ -28,13 +28,14 @@ from connector.workflow.joining import Joined
 from connector.workflow.measure import Measured, collect_joined, distrust, measure, required_ratings
 from connector.workflow.plan import Fields, WritePlan, plan_fields, plan_units
 from connector.workflow.pulling import Pulled, mend_reviews, pull
-from connector.workflow.review import items_to_draw, review_items
+from connector.workflow.review import dealt_letters, items_to_draw, review_items
 from connector.workflow.sources import Reached, Source, join_stored, reach_all
 from connector.workflow.writing import (
     DEFAULT_VIEW,
     FIELD,
     FOREIGN,
     INTENT,
+    REVIEW_LETTER,
     REVIEW_MARKS,
     REVIEW_PROJECT,
     REVIEW_TASK,
@@ -107,7 +108,7 @@ def sync(
     plans = plan_writes(reached, store, settings, measured)
     written: list[Written | None] = [None] * len(plans)
     if not dry_run:
-        for place, done in enumerate(_write(reached, store, plans, watch)):
+        for place, done in enumerate(_write(reached, store, plans, measured.report, watch)):
             pulled, written[place] = pulls[place], done
             counts = {"pulled": pulled.fetched, "gone": pulled.gone, "written": done.values + done.cleared}
             store.end_run(runs[place], watch.now(), "done", counts)
@@ -148,8 +149,14 @@ def measure_joined(joined: Joined, settings: Settings) -> Measured:
     return measure(table, settings, live=True, joined=joined)
 
 
-def _write(reached: Sequence[Reached], store: Store, plans: Sequence[WritePlan], watch: Watch) -> list[Written]:
+def _write(
+    reached: Sequence[Reached], store: Store, plans: Sequence[WritePlan], report: AgreementReport, watch: Watch
+) -> list[Written]:
     """Carry out each project's plan; one that fails does not keep the others from being tried."""
+    if any(isinstance(op, PutReviewTasks | DrawMarks) for plan in plans for op in plan.operations):
+        known = known_letters([store.ledger(one.project.source, REVIEW_LETTER) for one in reached])
+        with store.transaction():
+            store.record(reached[0].project.source, REVIEW_LETTER, dealt_letters(report, known))
     written: dict[str, Written] = {}
     failures: dict[str, WritesFailed | FixConfiguration] = {}
     for one, plan in zip(reached, plans, strict=True):
@@ -209,7 +216,7 @@ def review(sources: Sequence[Source], store: Store, settings: Settings, *, creat
     if create and operations:
         plans = [WritePlan(operations.get(one.place, ())) for one in reached]
         _verify(reached, plans)
-        made = sum(written.review_tasks for written in _write(reached, store, plans, watch))
+        made = sum(written.review_tasks for written in _write(reached, store, plans, measured.report, watch))
     there = {one.name: store.item(one.project.source, REVIEW_PROJECT) for one in reached}
     projects = [str(place) if len(there) == 1 else f"{place} ({name})" for name, place in there.items() if place]
     tasks = {one.name: store.ledger(one.project.source, REVIEW_TASK).get(REVIEW_TASK, {}) for one in reached}
@@ -333,6 +340,11 @@ def already_held(field: str, units: Collection[str], noun: str, of: str = "") ->
     )
 
 
+def known_letters(ledgers: Sequence[Mapping[str, Mapping[str, Any]]]) -> dict[str, int]:
+    """The letters that the raters have in the review tasks made so far."""
+    return {rater: int(place) for ledger in ledgers for rater, place in ledger.get(REVIEW_LETTER, {}).items()}
+
+
 def _reviews(
     reached: Sequence[Reached],
     settings: Settings,
@@ -359,9 +371,11 @@ def _reviews(
         return found
 
     by_name = names if review.raters == "named" else None
+    letters = known_letters(ledgers)
     items = review_items(
         measured.report,
         required_ratings=required_ratings(settings),
+        letters=letters,
         names=by_name,
         existing={
             unit
@@ -377,7 +391,7 @@ def _reviews(
     found: dict[int, tuple[WriteOp, ...]] = {}
     for one, ledger in zip(reached, ledgers, strict=True):
         made, project = tasks.get(one.place, []), review.place(one.tool.name)
-        marks = _marks(one, settings, measured, ledger, [item.unit for item in made], by_name)
+        marks = _marks(one, settings, measured, ledger, [item.unit for item in made], letters, by_name)
         found[one.place] = (
             *([PutReviewTasks(tuple(made), project)] if made else []),
             *([DrawMarks(marks, project)] if marks else []),
@@ -391,6 +405,7 @@ def _marks(
     measured: Measured,
     ledger: Mapping[str, Mapping[str, object]],
     made: Sequence[str],
+    letters: Mapping[str, int],
     names: Callable[[], Mapping[str, str]] | None,
 ) -> tuple[ReviewItem, ...]:
     """The review tasks of one project, those about to be `made` among them, on which marks are to be drawn."""
@@ -405,6 +420,7 @@ def _marks(
         units=task_of,
         kinds=can.draws,
         required_ratings=required_ratings(settings),
+        letters=letters,
         names=names,
         drawn={unit: drawn[task] for unit, task in task_of.items() if task in drawn},
     )

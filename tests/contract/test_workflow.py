@@ -1012,6 +1012,26 @@ def _dying(project: SyncedProject, moment: str, place: int, act: Callable[[], An
     return False
 
 
+def test_a_letter_is_one_rater_in_all_review_tasks(project: SyncedProject) -> None:
+    """Also where somebody whose id comes first rates later, and after a removal that leaves the review project."""
+
+    def votes(task: int) -> Any:
+        made = {project.data(one)["iaa_source_task"]: one for one in project.tasks(project.review_projects[0])}
+        return project.data(made[str(task)])["iaa_votes"]
+
+    (first,) = project.rate((None, "Positive", "Negative"))
+    project.sync(review={}, raters={"exclude": ["1"]})
+    assert votes(first) == {"Rater A": "Positive", "Rater B": "Negative"}
+    (second,) = project.rate(("Negative", "Positive"))
+    project.sync(review={})
+    assert votes(second) == {"Rater A": "Positive", "Rater C": "Negative"}
+    project.remove(review={})
+    (third,) = project.rate(("Positive", None, "Negative"))
+    project.sync(review={})
+    assert votes(third) == {"Rater B": "Negative", "Rater C": "Positive"}
+    assert votes(first) == {"Rater A": "Positive", "Rater B": "Negative"}
+
+
 def _contents(state: Any) -> Any:
     """What people see, without the annotations, their times and their number."""
     tasks = {task: data for task, (data, _) in state["tasks"].items()}

@@ -481,7 +481,7 @@ class TestPushed:
         assert fields["iaa_agreement"] == {"1": 0.5, "2": 1.0}
         assert fields["iaa_status"] == {"1": "conflict", "2": "agreed", "3": "unrated"}
         assert fields["iaa_raters"] == {"1": 2.0, "2": 2.0, "3": 0.0}
-        (item,) = review_items(report, required_ratings=2, existing=set(), names=None, limit=None)
+        (item,) = review_items(report, required_ratings=2, letters={}, existing=set(), names=None, limit=None)
         assert item.unit == "1"
         assert (item.votes["#2 Rater A"], item.votes["#2 Rater B"]) == ("bad", "good")
 

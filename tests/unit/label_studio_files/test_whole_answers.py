@@ -227,7 +227,9 @@ class TestRepeater:
     def test_a_conflict_about_an_item_makes_one_review_task_with_every_vote(self) -> None:
         table = self.table([["yes", "no"], ["yes", "yes"]])
         settings = Settings.model_validate({"tool": "label_studio", "url": "http://x", "api_key": "k", "project": 1})
-        (item,) = review_items(report_on(table, settings), required_ratings=2, existing=set(), names=None, limit=None)
+        (item,) = review_items(
+            report_on(table, settings), required_ratings=2, letters={}, existing=set(), names=None, limit=None
+        )
         assert item.unit == "1"
         assert item.votes == {
             "#0 Rater A": "yes",

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from connector.agreement.report import AgreementReport
-from connector.workflow.review import review_items
+from connector.workflow.review import dealt_letters, review_items
 from tests.unit.workflow.test_fields import COMMENTED, report
 
 
 def items(found: AgreementReport, **changes: object) -> list[tuple[str, dict[str, str]]]:
-    settings: dict[str, object] = {"required_ratings": 2, "names": None, "existing": (), "limit": None, **changes}
+    settings: dict[str, object] = {
+        "required_ratings": 2,
+        "letters": {},
+        "names": None,
+        "existing": (),
+        "limit": None,
+        **changes,
+    }
     return [(item.unit, dict(item.votes)) for item in review_items(found, **settings)]  # type: ignore[arg-type]
 
 
@@ -79,3 +86,10 @@ def test_more_than_26_raters_have_names_too() -> None:
     from connector.workflow.review import _letters
 
     assert [_letters(place) for place in (0, 25, 26, 27, 701, 702)] == ["A", "Z", "AA", "AB", "ZZ", "AAA"]
+
+
+def test_a_letter_once_dealt_is_the_same_rater_for_good() -> None:
+    """Also where another comes whose id is before theirs: the review tasks made before keep their letters."""
+    assert dealt_letters(CONFLICTS, {}) == {"r1": 0, "r2": 1, "r3": 2}
+    assert dealt_letters(CONFLICTS, {"r2": 0, "gone": 4}) == {"r2": 0, "gone": 4, "r1": 5, "r3": 6}
+    assert items(CONFLICTS, letters={"r3": 0, "r2": 1})[1][1] == {"Rater A": "c", "Rater B": "b", "Rater C": "a"}
