@@ -123,6 +123,8 @@ def unit_results(
     exact = _agreement(patterns, book, level, comparison, bounds, comparable=reason != "wrong_level")
     top, tied, best = _top(patterns)
     rounded = np.round(exact, 2 if graded or comparison is not None else 4)
+    # two hands never draw the same numbers: what is no distance apart is the same answer
+    by_likeness = comparison is not None and comparison.graded
     enough = (exact if graded else np.where(tied, 0.0, top)) >= share_below - TOLERANCE
     status: list[str | None] = []
     for size, distinct, passed, value in zip(
@@ -130,7 +132,7 @@ def unit_results(
     ):
         if size < 2:
             status.append("single")
-        elif distinct == 1:
+        elif distinct == 1 or (by_likeness and value >= 1 - TOLERANCE):
             status.append("agreed")
         elif graded and math.isnan(value):
             status.append(None)

@@ -143,6 +143,7 @@ def diagnose(
     ordered: bool,
     labels: Sequence[Any] | None = None,
     gold: Mapping[Any, Any] | None = None,
+    gold_by: Mapping[Any, Any] | None = None,
     lead_times: NDArray[np.float64] | None = None,
     repeats: Sequence[tuple[Any, Any, Any]] | None = None,
 ) -> Diagnosis:
@@ -158,7 +159,7 @@ def diagnose(
     graded = comparison if by_likeness else None
     places = _places(ratings) if ordered else None
     data = RaterData(ratings, patterns, fold_rows(ratings), influence, members, categories, places, graded)
-    raters = rater_findings(data, gold=gold, lead_times=lead_times, repeats=repeats)
+    raters = rater_findings(data, gold=gold, gold_by=gold_by, lead_times=lead_times, repeats=repeats)
     if influence is None:
         return Diagnosis(raters, data, (), (), None, None, None)
     index = _pairable_index(patterns)

@@ -140,12 +140,14 @@ def rater_findings(
     data: RaterData,
     *,
     gold: Mapping[Any, Any] | None = None,
+    gold_by: Mapping[Any, Any] | None = None,
     lead_times: NDArray[np.float64] | None = None,
     repeats: Sequence[tuple[Any, Any, Any]] | None = None,
 ) -> list[RaterFinding]:
     """Every rater with a rating, those that pull alpha down most first, then by id.
 
-    gold : by unit, its known value. lead_times : (n,) seconds per rating in the order of the ratings, NaN unknown.
+    gold : by unit, its known value; gold_by : by unit, the rater whose answer that is, and who is not measured by it.
+    lead_times : (n,) seconds per rating in the order of the ratings, NaN unknown.
     repeats : (unit, rater, value) of answers that a later one of the same rater replaced.
     """
     ratings = data.ratings
@@ -156,7 +158,7 @@ def rater_findings(
     without = _alpha_without(data, n)
     costs = _costs(data)
     leanings, shifts = _leanings(data)
-    golds = _golds(data, gold)
+    golds = _golds(data, gold, gold_by or {})
     seconds = _seconds(data.ratings, lead_times)
     alike = _repeats(data.ratings, repeats, data.comparison)
     alpha = None if data.influence is None else data.influence.alpha
@@ -563,14 +565,14 @@ def _listed(data: RaterData, start: int, own: Floats, others: Floats, n: Floats)
     return found
 
 
-def _golds(data: RaterData, gold: Mapping[Any, Any] | None) -> dict[int, GoldFinding]:
+def _golds(data: RaterData, gold: Mapping[Any, Any] | None, by: Mapping[Any, Any]) -> dict[int, GoldFinding]:
     ratings, v, n_raters = data.ratings, len(data.ratings.codebook), len(data.ratings.rater_ids)
     if not gold or not ratings.n_ratings:
         return {}
     if data.comparison is not None:
-        return _graded_golds(ratings, gold, data.comparison)
+        return _graded_golds(ratings, gold, by, data.comparison)
     known = _gold_codes(ratings, gold)[ratings.units]
-    asked = known != NO_GOLD
+    asked = (known != NO_GOLD) & _of_others(ratings, by)
     rater, value, known = ratings.raters[asked].astype(np.int64), ratings.values[asked].astype(np.int64), known[asked]
     n = tally(rater, np.ones(len(rater)), n_raters)
     alike = tally(rater, value == known, n_raters)
@@ -591,7 +593,17 @@ def _golds(data: RaterData, gold: Mapping[Any, Any] | None) -> dict[int, GoldFin
     }
 
 
-def _graded_golds(ratings: Ratings, gold: Mapping[Any, Any], comparison: Comparison) -> dict[int, GoldFinding]:
+def _of_others(ratings: Ratings, by: Mapping[Any, Any]) -> NDArray[np.bool_]:
+    """(n,) whether a rating's unit has its known answer from somebody else."""
+    code_of = {rater: code for code, rater in enumerate(ratings.rater_ids)}
+    author = np.array([code_of.get(by.get(unit), -1) for unit in ratings.unit_ids], dtype=np.int64)
+    others: NDArray[np.bool_] = author[ratings.units] != ratings.raters
+    return others
+
+
+def _graded_golds(
+    ratings: Ratings, gold: Mapping[Any, Any], by: Mapping[Any, Any], comparison: Comparison
+) -> dict[int, GoldFinding]:
     """By how like the known answer each rater's is; known answers that cannot be compared are none."""
     others: list[Any] = []
     which: Ints = np.full(len(ratings.unit_ids), NO_GOLD, dtype=np.int64)
@@ -600,7 +612,7 @@ def _graded_golds(ratings: Ratings, gold: Mapping[Any, Any], comparison: Compari
             which[place] = len(others)
             others.append(value)
     which = which[ratings.units]
-    asked = np.flatnonzero(which != NO_GOLD)
+    asked = np.flatnonzero((which != NO_GOLD) & _of_others(ratings, by))
     if not len(asked):
         return {}
     rater, codes = ratings.raters[asked].astype(np.int64), ratings.values[asked].astype(np.int64)

@@ -48,10 +48,11 @@ class Regions(Comparison):
     confused = ("pair of matched regions", "pairs of matched regions")
     note = (
         "Regions are compared by image: two answers differ by 1 - F1 of their regions, matched one to one where label "
-        "and frame are the same and intersection over union is {overlaps}; key points match by distance, lines as "
-        "bands, a mask and an outline by pixel. Both empty agree. Detection and overlap are of regions matched "
-        "whatever their label. A label's one-vs-rest is the same alpha over its own regions alone, its specific "
-        "agreement the F1 of them."
+        "and frame are the same and intersection over union is {overlaps}; key points match within 1% of the image's "
+        "diagonal, lines as bands of as much to each side, a mask and an outline by pixel. Both empty agree. Detection "
+        "and overlap are of regions matched whatever their label; so is alpha of labels, over pairs of matched "
+        "regions, each with the weight of a pair of raters of its image. A label's one-vs-rest is the same alpha over "
+        "its own regions alone, its specific agreement the F1 of them."
     )
 
     def __init__(self, name: str, overlaps: Sequence[float], words: str) -> None:

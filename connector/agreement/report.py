@@ -78,9 +78,9 @@ class QuestionRatings:
     left_out : annotations that are no rating here, counted by reason.
     required : a gate decides it; conditional : raters see it only under a condition.
     times_shown : by unit, how many raters a conditional question was shown to; None: as many as rated it.
-    gold : by unit, its known answer. lead_times : (n,) seconds spent on each rating, in the order of `ratings`, NaN
-        where unknown. repeats : (unit, rater, value) of answers that a later one of the same rater on the same unit
-        replaced. All three serve the diagnosis of raters; None: not known.
+    gold : by unit, its known answer; gold_by : by unit, the rater whose answer that is. lead_times : (n,) seconds spent
+        on each rating, in the order of `ratings`, NaN where unknown. repeats : (unit, rater, value) of answers that a
+        later one of the same rater on the same unit replaced. All of them serve the diagnosis of raters; None: not known.
     mended : what was mended or left out while the answers were read, by code.
     task_of : unit -> task, where each item of a task was asked about and is a unit of its own; of_regions : the items
         are regions that raters marked, one with those of others where they match.
@@ -99,6 +99,7 @@ class QuestionRatings:
     conditional: bool = False
     times_shown: Mapping[Any, int] | None = None
     gold: Mapping[Any, Any] | None = None
+    gold_by: Mapping[Any, Any] | None = None
     lead_times: NDArray[np.float64] | None = None
     repeats: Sequence[tuple[Any, Any, Any]] | None = None
     mended: Mapping[str, int] = field(default_factory=dict)
@@ -203,6 +204,7 @@ class QuestionReport:
             ordered=self.level.ordered,
             labels=[one.category for one in self.categories] if labelled else None,
             gold=self.source.gold,
+            gold_by=self.source.gold_by,
             lead_times=self.source.lead_times,
             repeats=self.source.repeats,
         )

@@ -63,7 +63,8 @@ class QuestionTable:
         stale : ratings by label, of labels that the tool no longer declares (kept as categories of their own).
     repeats : ratings by a rater who gave a newer one on the same unit; replaced : the same, as (unit, rater, value).
     lead_times : (n,) seconds spent on each of `ratings`, NaN unknown; None where none is known.
-    gold : unit -> value of its newest annotation marked as ground truth, whoever made it.
+    gold : unit -> value of its newest annotation marked as ground truth, whoever made it; gold_by : unit -> who that
+        was, where it is a rater.
     times_shown : unit -> how many of the annotations that count were asked a conditional question; None for the others.
     task_of : where the question is asked of parts of a task, its items or the regions marked in it: unit of the ratings
         (such a part, or a task without any) -> task. of_regions : the parts are matched regions.
@@ -76,6 +77,7 @@ class QuestionTable:
     stale: Mapping[str, int]
     repeats: int
     gold: Mapping[str, Value]
+    gold_by: Mapping[str, str]
     times_shown: Mapping[str, int] | None = None
     lead_times: Floats | None = None
     replaced: Sequence[tuple[str, str, Value]] = ()
@@ -170,13 +172,15 @@ class Tabulation:
         rows, codes, units = rows[order], codes[order], units[order]
         seconds = self._settled.seconds[rows]
         gaps = {reason: int(np.count_nonzero(mask)) for reason, mask in self.missing.items()}
+        gold = self._gold()
         return QuestionTable(
             question=self.question,
             ratings=self._ratings(units, rows, codes, used),
             left_out={**self._settled.left_out, **{reason: n for reason, n in gaps.items() if n}},
             stale=self._stale(used),
             repeats=self._n_repeats,
-            gold=self._gold(),
+            gold={unit: value for unit, (value, _) in gold.items()},
+            gold_by={unit: by for unit, (_, by) in gold.items() if by is not None},
             times_shown=self._times_shown() if self.question.conditional and self._task_of is None else None,
             lead_times=None if np.isnan(seconds).all() else seconds,
             replaced=self._replaced(),
@@ -346,17 +350,18 @@ class Tabulation:
         bounds = self.question.bounds
         return bounds is not None and not bounds[0] <= item <= bounds[1]
 
-    def _gold(self) -> dict[str, Value]:
+    def _gold(self) -> dict[str, tuple[Value, str | None]]:
         gold_rows = self._settled.gold_rows()
         if not gold_rows:
             return {}
         age = {row: place for place, row in enumerate(gold_rows)}
         wanted = np.flatnonzero(np.isin(self._rows, np.array(gold_rows, dtype=np.int64))).tolist()
-        found: dict[str, Value] = {}
+        found: dict[str, tuple[Value, str | None]] = {}
         for place in sorted(wanted, key=lambda one: age[int(self._rows[one])]):
             value = self._final[int(self._codes[place])]
             if type(value) is not Missing:
-                found[self._unit_ids[int(self._unit[place])]] = value
+                by = int(self._settled.rater[self._rows[place]])
+                found[self._unit_ids[int(self._unit[place])]] = value, self._settled.rater_ids[by] if by >= 0 else None
         return found
 
     def _replaced(self) -> list[tuple[str, str, Value]]:

@@ -210,6 +210,7 @@ def _questions(table: Table, only: Sequence[str]) -> list[QuestionRatings]:
             one.question.conditional,
             one.times_shown,
             one.gold,
+            one.gold_by,
             one.lead_times,
             one.replaced,
             one.mended,

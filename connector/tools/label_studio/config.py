@@ -14,7 +14,7 @@ from typing import Any, Literal
 from xml.parsers import expat
 
 from connector.annotations.choices import EMPTY, UNREADABLE, Placed, label
-from connector.annotations.kinds import KINDS, NOT_MEASURED_YET
+from connector.annotations.kinds import KINDS
 from connector.annotations.model import (
     Annotation,
     Answer,
@@ -33,6 +33,7 @@ from connector.tools.label_studio.kinds import (
     READERS,
     Reader,
     Results,
+    not_measured,
     only_choice,
     raws_of,
     read_labels,
@@ -134,7 +135,9 @@ def schema_of(label_config: str) -> ConfiguredSchema:
         controls, _objects, _labels, tree = LabelInterface(text).parse(text)
     except Exception as fault:  # the SDK raises whatever its parsers raise
         raise FixConfiguration(f"The label config cannot be read: {fault}") from fault
-    found = [_control(tag.tag, tag.name, _element(tree, tag)) for tag in controls.values()]
+    # a name does not make a control of what declares the relations' labels
+    asking = [tag for tag in controls.values() if tag.tag.lower() != "relations"]
+    found = [_control(tag.tag, tag.name, _element(tree, tag)) for tag in asking]
     known = {one.question.name for one in found}
     # a text area beside what it is about need not say what that is; to the SDK it is no control then
     found += [
@@ -902,7 +905,7 @@ def _why_not_measured(
     if _options(kind, attributes) is not None and ("{{" in name or asks_of != "task"):
         return OWN_CHOICES_BY_REGION if asks_of != "task" else REPEATED
     if _KINDS.get(kind, kind) not in KINDS and kind != "choices" and reader is None:
-        return LABELS_OF_VIDEO if kind == "labels" else NOT_MEASURED_YET
+        return LABELS_OF_VIDEO if kind == "labels" else not_measured(kind)
     return None
 
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from connector.annotations.choices import EMPTY, UNREADABLE
-from connector.annotations.kinds import NOT_MEASURED_YET
 from connector.annotations.model import (
     Annotation,
     Answer,
@@ -26,6 +25,7 @@ from connector.tools.label_studio.kinds import (
     SCALARS,
     Reader,
     Results,
+    not_measured,
     only_choice,
     raws_of,
     read_labels,
@@ -121,7 +121,7 @@ class InferredSchema:
         results = task.results_of(annotation)
         for name, kind in results.others.items():
             if name not in self._others:
-                self._others[name] = Question(name, kind, inferred=True, not_measured=NOT_MEASURED_YET)
+                self._others[name] = Question(name, kind, inferred=True, not_measured=not_measured(kind))
         found: dict[str, Answer] = {
             name: self._read(name, kind, raws, unit) for name, (kind, raws) in results.answers.items()
         }

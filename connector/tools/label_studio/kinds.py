@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from connector.annotations.choices import EMPTY, UNREADABLE, label_set
 from connector.annotations.dates import date
-from connector.annotations.kinds import KINDS
+from connector.annotations.kinds import KINDS, NOT_MEASURED_YET
 from connector.annotations.model import Missing, Unit, Value
 from connector.annotations.paths import path_set
 from connector.annotations.rankings import in_buckets, ranking
@@ -103,6 +103,19 @@ _COORDINATES = frozenset(
         *("format", "rle", "imageDataURL", "sequence", "ranges", "channel", "instant"),
     }
 )
+
+
+_WHY_NOT = {
+    **dict.fromkeys(
+        ("chat", "chatmessage"), "each rater's conversation goes its own way: they have no unit in common"
+    ),
+    "reactcode": "its results have whatever form the project's own program gives them",
+}
+
+
+def not_measured(kind: str) -> str:
+    """Why results of a type without a reader are not compared."""
+    return _WHY_NOT.get(kind, NOT_MEASURED_YET)
 
 
 class Results(NamedTuple):

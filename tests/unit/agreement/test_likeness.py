@@ -193,6 +193,18 @@ def test_gold_of_a_ranking_may_be_written_as_a_mapping() -> None:
     assert [rater(found, name).gold.accuracy for name in ("r0", "r1")] == pytest.approx([1, 2 / 3])
 
 
+@pytest.mark.parametrize(("kind", "answers"), [("spans", (ALL_MARKED, HALF_MARKED)), ("choice", ("a", "b"))])
+def test_nobody_is_measured_by_their_own_answer(kind: str, answers: Any) -> None:
+    """Else whoever made the gold would be right by definition."""
+    one, other = answers
+    rows: list[list[Any]] = [[one, other], [one, one], [other, one]]
+    gold = {"u0": one, "u1": one, "u2": one}
+    found = report(kind, rows, gold=gold, gold_by={"u0": "r0", "u1": "r1", "u2": "a reviewer"})
+    assert [rater(found, name).gold.n for name in ("r0", "r1")] == [2, 2]
+    assert 0 < rater(found, "r0").gold.accuracy == rater(found, "r1").gold.accuracy < 1
+    assert rater(report(kind, rows, gold=gold, gold_by=dict.fromkeys(gold, "r0")), "r0").gold is None
+
+
 @pytest.mark.parametrize(
     ("kind", "counts", "earlier", "expected"),
     [

@@ -246,6 +246,17 @@ def test_identical_regions_in_another_order_agree_fully() -> None:
     assert [found.units[unit].status for unit in (0, 1)] == ["agreed", "agreed"]
 
 
+def test_what_is_no_distance_apart_is_agreed_and_what_is_some_is_not() -> None:
+    """Two hands never draw the same numbers."""
+    moved = ("rectangle", tuple(part + 0.5 for part in A[1][:4]) + (0.0,), A[2], A[3])
+    found = report([(A,), (moved,)], [(A, B), (moved,)], [(A,), (A,)])
+    assert [(found.units[unit].agreement, found.units[unit].status) for unit in (0, 1, 2)] == [
+        (1.0, "agreed"),
+        (0.67, "majority"),
+        (1.0, "agreed"),
+    ]
+
+
 def test_one_who_marks_nothing_against_one_who_marks_lowers_alpha() -> None:
     full = report([(A,), (A,)], [(B,), (B,)], [(C,), (C,)])
     less = report([(A,), (A,)], [(B,), (B,)], [(C,), ()])

@@ -159,7 +159,7 @@ def test_a_reviewers_mark_is_gold_and_no_rating() -> None:
     marked = rating("1", "boss", "right", ground_truth=True)
     table = collected([Unit("1", [marked, rating("2", "r")])], rules=CountingRules(reviewers=frozenset({"boss"})))
     assert values(table) == {("1", "r"): "a"}
-    assert table.questions["q"].gold == {"1": "right"}
+    assert (table.questions["q"].gold, table.questions["q"].gold_by) == ({"1": "right"}, {})
     assert table.ground_truth == {"boss": 1}
 
 
@@ -172,7 +172,7 @@ def test_marks_are_counted_by_rater_and_the_newest_is_gold() -> None:
     ]
     table = collected([Unit("1", annotations)])
     assert list(table.ground_truth.items()) == [("9", 1), ("10", 1), (NO_RATER, 1)]
-    assert table.questions["q"].gold == {"1": "x"}
+    assert (table.questions["q"].gold, table.questions["q"].gold_by) == ({"1": "x"}, {"1": "10"})
 
 
 def test_a_unit_that_cannot_be_read_leaves_nothing_behind() -> None:

@@ -112,7 +112,7 @@ def test_a_table_tells_of_its_raters() -> None:
     ]
     one = collected(units).questions["q"]
     question = QuestionRatings(
-        "q", "choice", one.ratings, gold=one.gold, lead_times=one.lead_times, repeats=one.replaced
+        "q", "choice", one.ratings, gold=one.gold, gold_by=one.gold_by, lead_times=one.lead_times, repeats=one.replaced
     )
     found = assess(question, confidence=None).questions["q"].diagnosis
     assert found is not None

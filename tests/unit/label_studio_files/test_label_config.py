@@ -80,6 +80,7 @@ def test_bounds_of_scalars(control: str, bounds: Any) -> None:
             "choices",
             "Repeater",
         ),
+        ('<Chat name="q" value="$chat"/>', "q", "chat", "no unit in common"),
     ],
 )
 def test_what_is_not_measured_is_listed_with_its_kind_and_reason(

@@ -272,3 +272,13 @@ class TestReport:
         found = {one.category: one for one in reported([drawn(self.A), drawn(self.A), drawn()]).categories}
         # three pairs of ratings: one shares 2 of 2, two share 0 of 1: F1 2 / 4
         assert found["lives_in"].specific_agreement == pytest.approx(2 / 4)
+
+
+@pytest.mark.parametrize("attributes", ["", ' name="rel"', ' toName="text"', ' name="rel" toName="text"'])
+def test_what_declares_the_labels_is_no_question_of_its_own(attributes: str) -> None:
+    """However it is written: a question that nobody can answer would keep a gate from deciding."""
+    config = DECLARED.replace("<Relations>", f"<Relations{attributes}>")
+    found = table([drawn((0, 1, "lives_in")), drawn((0, 1, "lives_in"))], config=config)
+    assert list(found.questions) == ["ner", "relations"]
+    assert found.questions["relations"].question.categories == ("lives_in", "knows")
+    assert not found.unanswered
