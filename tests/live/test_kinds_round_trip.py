@@ -11,7 +11,7 @@ import json
 import struct
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +33,8 @@ Results = list[dict[str, Any]]
 class Case:
     """One control: its config, what its tasks show, the answers by letter, and two raters' votes on three tasks.
 
-    `alpha`, `agreement` and `status` are what must come of them; `question` is not `q` where no control bears its name.
+    `alpha`, `agreement` and `status` are what must come of them; `question` is not `q` where no control bears its name,
+    `settings` are those of the question in the configuration.
     """
 
     kind: str
@@ -45,6 +46,7 @@ class Case:
     agreement: Sequence[float | None] = (1, 0, 1)
     status: Sequence[str | None] = ("agreed", "conflict", "agreed")
     question: str = "q"
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
 
 def one(type_: str, to: str = "text", /, **value: Any) -> dict[str, Any]:
@@ -158,6 +160,69 @@ TASK_LEVEL = {
     ),
 }
 
+# What the configuration asks for, each with answers that come to something else without it.
+ANIMALS = on_text(
+    '<Taxonomy name="q" toName="text"><Choice value="Animal"><Choice value="Dog"/><Choice value="Cat"/></Choice>'
+    '<Choice value="Toy"><Choice value="Dog"/></Choice><Choice value="Plant"/></Taxonomy>'
+)
+
+
+def chosen(*path: str) -> Results:
+    return [one("taxonomy", taxonomy=[list(path)])]
+
+
+ASKED_FOR = {
+    # Animal and Animal/Dog three times, Animal once, Plant twice
+    "by prefix": Case(
+        "paths",
+        ANIMALS,
+        TEXT,
+        {"a": chosen("Animal", "Dog"), "b": chosen("Animal"), "c": chosen("Plant")},
+        THREE_SETS,
+        ("aa", "ab", "cc"),
+        (1, 0.33, 1),
+        settings={"by": "prefix"},
+    ),
+    "by leaf": Case(
+        "paths",
+        ANIMALS,
+        TEXT,
+        {"a": chosen("Animal", "Dog"), "b": chosen("Toy", "Dog"), "c": chosen("Plant")},
+        TWO_VALUES,
+        ("ab", "ac", "cc"),
+        settings={"by": "leaf"},
+    ),
+    "by top": Case(
+        "paths",
+        ANIMALS,
+        TEXT,
+        {"a": chosen("Animal", "Dog"), "b": chosen("Animal", "Cat"), "c": chosen("Plant")},
+        TWO_VALUES,
+        ("ab", "ac", "cc"),
+        settings={"by": "top"},
+    ),
+    # submitted without a label: nobody said that it is missing
+    "empty is none": Case(
+        "choices",
+        on_text(f'<Choices name="q" toName="text" choice="multiple">{ABC}</Choices>'),
+        TEXT,
+        {"a": choices("A"), "n": []},
+        TWO_VALUES,
+        ("aa", "an", "nn"),
+        settings={"empty": "none"},
+    ),
+    # a label that the config no longer has is what the configuration says it is
+    "relabelled": Case(
+        "choice",
+        on_text(f'<Choices name="q" toName="text" choice="single">{ABC}</Choices>'),
+        TEXT,
+        {"a": choices("A"), "b": choices("B"), "o": choices("Old")},
+        TWO_VALUES,
+        ("bo", "ao", "aa"),
+        settings={"relabel": {"Old": "B"}},
+    ),
+}
+
 # Marked stretches of ten places: PER over four of them, LOC over four more, or nothing. Of 60 places judged 16 are PER,
 # 4 LOC and 40 blank; on 4 places two raters differ.
 PER_LOC_NOTHING = ("aa", "ba", "nn")
@@ -166,6 +231,8 @@ BY_CHARACTER = 1 - 59 * 8 / PAIRS
 BY_TIME = 1 - 60 * 8 / PAIRS  # a moment has no extent, so it is never paired with itself
 # How long a recording is only marks tell: the one without counts for nothing, and 20 of 40 places are blank.
 BY_KNOWN_TIME = 1 - 40 * 8 / (40**2 - (16**2 + 4**2 + 20**2))
+# So it is for a video, whose frames are counted as they are: 4 of the task where both marked 4, 9 of the other.
+BY_KNOWN_FRAMES = 1 - 25 * 8 / (26**2 - (16**2 + 4**2 + 6**2))
 # F1 over places of {PER, LOC} and {PER}: 2 x 4 / (8 + 4).
 OF_STRETCHES = (1, 0.67, 1)
 
@@ -240,6 +307,15 @@ STRETCHES = {
             "timeserieslabels", "series", start=start, end=end, instant=False, timeserieslabels=[label]
         ),
     ),
+    "timeline": stretches(
+        '<TimelineLabels name="q" toName="video">{labels}</TimelineLabels><Video name="video" value="$video"/>',
+        {"video": "http://127.0.0.1/none.mp4"},
+        BY_KNOWN_FRAMES,
+        # frames count from 1, and the last one belongs to it
+        lambda start, end, label: one(
+            "timelinelabels", "video", ranges=[{"start": start + 1, "end": end}], timelinelabels=[label]
+        ),
+    ),
 }  # fmt: skip
 
 # Two regions that lie apart, three times both of them, once the one, twice the other. F1 of both and one is 2/3:
@@ -275,6 +351,26 @@ def _of_regions(config: str, data: Mapping[str, Any], drawn: Results) -> Case:
     )
 
 
+GREY, RGBA = 0, 6
+
+
+def png(width: int, height: int, row: bytes, *, colours: int) -> str:
+    """A PNG of equal rows as an address that needs no server; each row begins with how it is filtered, 0."""
+
+    def chunk(name: bytes, content: bytes) -> bytes:
+        body = name + content
+        return struct.pack(">I", len(content)) + body + struct.pack(">I", zlib.crc32(body))
+
+    header = struct.pack(">IIBBBBB", width, height, 8, colours, 0, 0, 0)
+    whole = (
+        b"\x89PNG\r\n\x1a\n"
+        + chunk(b"IHDR", header)
+        + chunk(b"IDAT", zlib.compress(row * height))
+        + chunk(b"IEND", b"")
+    )
+    return f"data:image/png;base64,{base64.b64encode(whole).decode()}"
+
+
 def mask(left: int, right: int) -> dict[str, Any]:
     """Columns `left` to `right` of an image of 200 x 100 pixels, packed by runs as the page packs them."""
     rows = [0] * left + [255] * (right - left) + [0] * (200 - right)
@@ -295,6 +391,22 @@ def _runs(values: Sequence[int]) -> list[tuple[int, int]]:
         else:
             runs.append((value, 1))
     return runs
+
+
+def bitmask(left: int, right: int) -> dict[str, Any]:
+    """The same columns as a picture that is transparent elsewhere."""
+    row = b"\0" + b"".join(b"\xff\0\0\xff" if left <= x < right else bytes(4) for x in range(200))
+    return {"imageDataURL": png(200, 100, row, colours=RGBA)}
+
+
+def vector(*corners: tuple[float, float]) -> dict[str, Any]:
+    """A closed path, each corner knowing the one before."""
+    names = [f"p{place}" for place in range(len(corners))]
+    vertices = [
+        {"id": name, "prevPointId": before, "x": x, "y": y, "isBezier": False, "disconnected": False}
+        for name, before, (x, y) in zip(names, [None, *names], corners, strict=False)
+    ]
+    return {"vertices": vertices, "closed": True}
 
 
 def tracked(number: int, x: float) -> dict[str, Any]:
@@ -323,6 +435,10 @@ REGIONS = {
     ),
     "key point": regions("KeyPointLabels", {"x": 20, "y": 20, "width": 1}, {"x": 70, "y": 60, "width": 1}),
     "brush": regions("BrushLabels", mask(10, 60), mask(120, 180)),
+    "bitmask": regions("BitmaskLabels", bitmask(10, 60), bitmask(120, 180)),
+    "vector": regions(
+        "VectorLabels", vector((10, 10), (30, 10), (20, 40)), vector((60, 50), (80, 50), (80, 90), (60, 90))
+    ),
     "video": _of_regions(
         '<View><Labels name="label" toName="video"><Label value="Car"/></Labels><Video name="video" value="$video"/>'
         '<VideoRectangle name="q" toName="video"/></View>',
@@ -367,10 +483,10 @@ OF_REGIONS_SAID = {
     ),
 }
 
-CASES = {**TASK_LEVEL, **STRETCHES, **REGIONS, **OF_REGIONS_SAID}
+CASES = {**TASK_LEVEL, **ASKED_FOR, **STRETCHES, **REGIONS, **OF_REGIONS_SAID}
 
 
-Measure = Callable[[SmallProject], Any]
+Measure = Callable[..., Any]
 
 
 @pytest.fixture
@@ -380,15 +496,17 @@ def measured(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> Measure:
-    """`measured(made)` syncs a project and gives what the report says of its questions.
+    """`measured(made, **sections)` syncs a project, with more sections of the configuration where they are given, and
+    gives what the report says of its questions.
 
     In this process: to start one for each kind would take longer than all else together.
     """
     monkeypatch.setenv("LABEL_STUDIO_API_KEY", label_studio.token)
 
-    def sync(made: SmallProject) -> Any:
+    def sync(made: SmallProject, **sections: Any) -> Any:
         config = tmp_path / "config.yaml"
-        config.write_text(f"tool: label_studio\nurl: {label_studio.url}\nproject: {made.id}\n", encoding="utf-8")
+        settings = {"tool": "label_studio", "url": label_studio.url, "project": made.id, **sections}
+        config.write_text(json.dumps(settings), encoding="utf-8")
         assert cli.run(["sync", "-c", str(config)]) == 0
         capsys.readouterr()
         assert cli.run(["report", "-c", str(config), "--format", "json"]) == 0
@@ -413,13 +531,47 @@ def test_a_kind_made_through_the_api(
         for votes in case.votes
     ]
     made = project(tasks=tasks, label_config=case.config)
-    found = measured(made)[case.question]
+    found = measured(made, questions={case.question: case.settings} if case.settings else {})[case.question]
     assert (found["kind"], found["n_units"], found["n_ratings"]) == (case.kind, 3, 6)
     assert found["coefficients"]["krippendorff_alpha"]["value"] == pytest.approx(case.alpha)
     pushed = fields(owner, made)
     assert [row.get("agreement") for row in pushed] == pytest.approx(list(case.agreement))
     assert [row.get("status") for row in pushed] == list(case.status)
     assert {value for row in pushed for name, value in row.items() if name.startswith("raters")} == {2}
+
+
+SHOWN_IF_A = on_text(
+    '<Choices name="parent" toName="text" choice="single"><Choice value="A"/><Choice value="B"/></Choices>'
+    '<View visibleWhen="choice-selected" whenTagName="parent" whenChoiceValue="A">'
+    '<Choices name="child" toName="text" choice="single"><Choice value="x"/><Choice value="y"/></Choices></View>'
+)
+
+
+def test_a_question_that_is_asked_only_of_who_chose_so(
+    owner: Api, project: Callable[..., SmallProject], raters: tuple[Rater, ...], measured: Measure
+) -> None:
+    def both(answers: str) -> Results:
+        """`Ax`: A, and x of the question that it opens."""
+        given = zip(("parent", "child"), answers, strict=False)
+        return [one("choices", choices=[label]) | {"id": name, "from_name": name} for name, label in given]
+
+    # a child answered before its parent was changed, a child left open, and a task where nobody was asked
+    rows = (("Ax", "Ax", "By"), ("Ay", "Ax", "B"), ("B", "B", "B"), ("Ay", "Ay", "A"))
+    made = project([[both(cell) for cell in row] for row in rows], label_config=SHOWN_IF_A)
+    found = measured(made)
+    parent, child = found["parent"], found["child"]
+    # A seven times of twelve: observed (2/3 + 2/3 + 0 + 0) / 4, expected 2 x 7 x 5 / (12 x 11)
+    assert parent["coefficients"]["krippendorff_alpha"]["value"] == pytest.approx(1 - (1 / 3) / (70 / 132))
+    assert parent["left_out"] == {}
+    # x x | y x | y y
+    assert child["coefficients"]["krippendorff_alpha"]["value"] == pytest.approx(TWO_VALUES)
+    assert (child["n_units"], child["n_ratings"]) == (3, 6)
+    assert child["left_out"] == {"not_shown": 4, "stale_child": 1, "empty": 1}
+    pushed = fields(owner, made)
+    assert [row.get("agreement_child") for row in pushed] == [1, 0, None, 1]
+    assert [row["status_child"] for row in pushed] == ["agreed", "conflict", "unrated", "agreed"]
+    assert [row["raters_child"] for row in pushed] == [2, 2, 0, 2]
+    assert [row["agreement_parent"] for row in pushed] == pytest.approx([1 / 3, 1 / 3, 1, 1], abs=0.001)
 
 
 # Through the page
@@ -557,12 +709,4 @@ def test_a_box_drawn_on_the_page(rated_on_the_page: Rated) -> None:
 
 def picture(width: int, height: int) -> str:
     """A grey PNG as an address that needs no server."""
-
-    def chunk(name: bytes, content: bytes) -> bytes:
-        body = name + content
-        return struct.pack(">I", len(content)) + body + struct.pack(">I", zlib.crc32(body))
-
-    header = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
-    rows = zlib.compress((b"\0" + b"\x99" * width) * height)
-    png = b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", rows) + chunk(b"IEND", b"")
-    return f"data:image/png;base64,{base64.b64encode(png).decode()}"
+    return png(width, height, b"\0" + b"\x99" * width, colours=GREY)

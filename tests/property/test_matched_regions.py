@@ -88,7 +88,7 @@ def test_overlaps_are_those_of_every_two_regions(rows: list[Marked]) -> None:
 
 
 def lots_by_definition(rows: Sequence[Marked]) -> set[frozenset[Marked]]:
-    """The two most alike come together first, unless a rater would be in a lot twice."""
+    """The two most alike come together first, unless a rater would be in a lot twice or two regions of it not alike."""
     lots = [{row} for row in rows]
 
     def key(pair: tuple[Marked, Marked]) -> Any:
@@ -103,7 +103,9 @@ def lots_by_definition(rows: Sequence[Marked]) -> set[frozenset[Marked]]:
     ]
     for one, other in sorted(pairs, key=key):
         first, second = (next(lot for lot in lots if row in lot) for row in (one, other))
-        if first is not second and {row[1] for row in first}.isdisjoint(row[1] for row in second):
+        apart = {row[1] for row in first}.isdisjoint(row[1] for row in second)
+        every_two = all(alike(a[2], b[2]) >= Fraction(1, 2) for a in first for b in second)
+        if first is not second and apart and every_two:
             lots.remove(second)
             first |= second
     return {frozenset(lot) for lot in lots}
@@ -157,6 +159,30 @@ def test_the_most_alike_come_together_first(rows: list[Marked], shuffle: random.
     found = lots_of(rows, shuffle, ["a", "b", "c", "d"])
     assert set(found.values()) == lots_by_definition(rows)
     assert lots_of(rows, shuffle, ["3", "1", "2", "0"]) == found
+
+
+def row_of_boxes() -> st.SearchStrategy[list[Marked]]:
+    """Chains: each box of a rater of its own, shifted by a few places from those beside it."""
+
+    def one(rater: int, x: int) -> Marked:
+        return 0, rater, Region("one", (("rectangle", (float(x), 0.0, 9.0, 9.0, 0.0), (), 0),))
+
+    return st.lists(st.builds(one, st.integers(0, 3), st.integers(0, 14)), max_size=10, unique=True)
+
+
+@settings(max_examples=200, deadline=None)
+@given(row_of_boxes(), st.randoms(use_true_random=False))
+def test_every_two_regions_of_one_overlap_by_half(rows: list[Marked], shuffle: random.Random) -> None:
+    found = lots_of(rows, shuffle, ["a", "b", "c", "d"])
+    assert set(found.values()) == lots_by_definition(rows)
+    assert all(alike(a[2], b[2]) >= Fraction(1, 2) for lot in found.values() for a in lot for b in lot)
+
+
+def test_a_chain_is_not_one_region() -> None:
+    """Boxes at 0, 3, 6, 9 of width 9: neighbours overlap by half (6 of 12), the next but one by a fifth (3 of 15)."""
+    chain = [(0, n, Region("one", (("rectangle", (3.0 * n, 0.0, 9.0, 9.0, 0.0), (), 0),))) for n in range(4)]
+    found = lots_of(chain, random.Random(1), ["a", "b", "c", "d"])
+    assert sorted(sorted(row[1] for row in lot) for lot in found.values()) == [[0, 1], [2, 3]]
 
 
 @settings(max_examples=100, deadline=None)

@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from connector.agreement.alpha import krippendorff_alpha, prepare
 from connector.agreement.ratings import Level, Ratings
 from connector.agreement.regions import IOU_50, IOU_50_95, Regions
 from connector.annotations.kinds import KINDS
+from connector.annotations.regions import MOST_FRAMES, compared_frames
 
 Region = tuple[str, tuple[float, ...], tuple[str, ...], int]
 Answer = tuple[Region, ...]
@@ -149,6 +150,23 @@ def test_the_consensus_does_not_depend_on_the_order_of_the_answers(values: list[
     shuffled = random.sample(distinct, len(distinct))
     ones = [1] * len(distinct)
     assert IOU_50.consensus(distinct, ones) == IOU_50.consensus(shuffled, ones)
+
+
+@given(st.lists(st.tuples(st.integers(0, 3_000), st.integers(1, 1_500)), min_size=1, max_size=4))
+@example([(1, MOST_FRAMES)])
+@example([(1, MOST_FRAMES + 1)])
+@example([(1, MOST_FRAMES // 2), (900, MOST_FRAMES // 2)])
+@example([(1, 2 * MOST_FRAMES)])
+@example([(1, 2 * MOST_FRAMES + 1)])
+def test_as_few_frames_are_left_out_as_must_be(stretches: list[tuple[int, int]]) -> None:
+    """stretches : the frames without marks before each, and its own."""
+    ends = itertools.accumulate(gap + length for gap, length in stretches)
+    marked = [(end - length, end - 1) for end, (_, length) in zip(ends, stretches, strict=True)]
+    frames = sorted({frame for first, last in marked for frame in range(first, last + 1)})
+    found, sampled = compared_frames(marked)
+    step = next(step for step in itertools.count(1) if len(frames[::step]) <= MOST_FRAMES)
+    assert found == frames[::step]
+    assert sampled == (len(frames) > MOST_FRAMES)
 
 
 @given(images())

@@ -1,4 +1,5 @@
-"""Laws of everything that compares whole answers: sets, rankings, texts, and whatever else is registered for a kind."""
+"""Laws of everything that compares whole answers: sets, rankings, texts, stretches, regions, relations, and what else a
+kind registers."""
 
 from __future__ import annotations
 
@@ -14,22 +15,38 @@ from hypothesis import strategies as st
 
 from connector import QuestionRatings, Ratings, assess
 from connector.agreement.distances import COMPARISONS, Comparison
-from connector.annotations.kinds import KINDS
+from connector.annotations.kinds import KINDS, LEVELS
 from connector.annotations.model import Missing
 from connector.annotations.rankings import ranking, settled, shown
+from connector.annotations.relations import ARROW, BOTH, as_relations
 from connector.annotations.text import as_text, text
+from tests.property import test_region_laws, test_unitizing_laws
 
 labels = st.frozensets(st.sampled_from("abcd"), max_size=4).map(lambda members: tuple(sorted(members)))
 orders = st.dictionaries(st.sampled_from("pqrs"), st.integers(1, 3), min_size=1).map(lambda one: ranking(one.items()))
 words = st.text("ab é\u0301 ", min_size=1).map(text).filter(lambda found: not isinstance(found, Missing))
+regions = test_region_laws.answers()
+ends = st.sampled_from([(f"1#{place}", f"place {place}") for place in range(1, 4)])
+one_relation = st.tuples(ends, st.sampled_from(["in", "near", ""]), ends, st.sampled_from([ARROW, BOTH]))
+relations = st.lists(one_relation, max_size=4).map(lambda found: as_relations(tuple(sorted(set(found)))))
 ANSWERS: dict[str, st.SearchStrategy[Any]] = {
     "masi": labels,
     "jaccard": labels,
     "kendall": orders,
     "kendall_by_task": orders,
     "edit": words,
+    "character": test_unitizing_laws.answers(),
+    "iou_50": regions,
+    "iou_50_95": regions,
+    "masi_of_relations": relations,
+    "jaccard_of_relations": relations,
 }
 NAMES = sorted(ANSWERS)
+SAME_WITHOUT_BEING_EQUAL = {
+    *("kendall", "kendall_by_task"),  # an item left out is as good as one put last
+    "character",  # two marks side by side are as good as one over both
+    *("iou_50", "iou_50_95"),  # two regions that overlap enough are one
+}
 
 
 def several(name: str, most: int = 6) -> st.SearchStrategy[list[Any]]:
@@ -52,7 +69,7 @@ def test_a_distance_is_nothing_for_equals_symmetric_and_within_its_range(name: s
     assert found == pytest.approx(found.T)
     assert found.min() >= 0
     assert found.max() <= 1 + 1e-12
-    if "kendall" not in name:  # an item left out is as good as one put last
+    if name not in SAME_WITHOUT_BEING_EQUAL:
         assert (found[~np.eye(len(values), dtype=bool)] > 0).all()
     assert comparison.matrix(values) == pytest.approx(found, abs=1e-6)
 
@@ -66,7 +83,8 @@ def test_neither_names_nor_order_of_the_raters_matter(name: str, data: st.DataOb
 
     def report(table: list[list[Any]], names: list[str]) -> Any:
         ratings = Ratings.from_wide(table, rater_ids=names)
-        return assess(QuestionRatings("q", "x", ratings, distance=name), diagnose=False).questions["q"]
+        question = QuestionRatings("q", "x", ratings, distance=name)
+        return assess(question, confidence=None, diagnose=False).questions["q"]
 
     one, other = report(rows, ["a", "b", "c"]), report(turned, ["x", "z", "y"])
     for coefficient, found in one.coefficients.items():
@@ -145,6 +163,13 @@ def test_a_normalised_text_stays_as_it_is(raw: str) -> None:
         assert "  " not in found
 
 
-def test_every_kinds_distances_are_known() -> None:
-    for kind in KINDS.values():
-        assert set(kind.distances) <= {*COMPARISONS, "nominal"}
+def test_every_kinds_distances_are_known_and_obey_these_laws() -> None:
+    of_kinds = {distance for kind in KINDS.values() for distance in kind.distances}
+    assert of_kinds <= {*COMPARISONS, "nominal"}
+    # a new distance needs answers to be drawn for it, in ANSWERS
+    assert (of_kinds | set(COMPARISONS)) - set(LEVELS) == set(NAMES)
+
+
+def test_no_kind_is_without_a_level_or_a_distance() -> None:
+    # those without a distance of their own obey the laws of their level (test_statistics_laws)
+    assert {kind.distance for kind in KINDS.values() if not kind.distances} <= set(LEVELS)
