@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -16,12 +16,57 @@ from tests.contract.served import Answer, Request
 PAGE_SIZE = 3
 RECORDS = 8
 PROPERTY = {"settings": {"type": "integer", "min": None, "max": None}, "visible_for_annotators": True}
+NOT_OURS = "This changes what no run may change."
+
+
+def state(server: RecordedArgilla) -> Any:
+    """All that stands on the server.
+
+    A record's own time is left out: our writes move it, and no page shows it.
+    """
+    untimed = [
+        [{key: value for key, value in one.items() if key != "updated_at"} for one in held.records]
+        for held in server.datasets
+    ]
+    parts = [(held.dataset, held.questions, held.fields, held.properties) for held in server.datasets]
+    return copy.deepcopy({"records": untimed, "datasets": parts, "workspaces": server.workspaces})
+
+
+def left_alone(server: RecordedArgilla, sources: Collection[str]) -> Callable[[Request], Answer | None]:
+    """A fault: the server refuses whatever changes more of these datasets than a run may.
+
+    Those are properties and the metadata of records. A PATCH of any dataset lets a real server recount all its records,
+    and an item of a bulk write that names more than `id` and `metadata` changes the record, or makes one.
+    """
+
+    def is_source(record: str) -> bool:
+        held = [one for one in server.datasets if one.dataset["id"] in sources]
+        return any(one["id"] == record for dataset in held for one in dataset.records)
+
+    def refuse(request: Request) -> Answer | None:
+        match request.method, *request.path.strip("/").split("/")[2:]:
+            case ("GET", *_) | ("POST", "datasets", _, "metadata-properties"):
+                harmful = False
+            case ("PATCH", *_) | (_, "responses", *_):
+                harmful = True
+            case "PUT", "datasets", number, "records", "bulk" if number in sources:
+                harmful = any(item.keys() != {"id", "metadata"} for item in request.body["items"])
+            case _, "datasets", number, *_:
+                harmful = number in sources
+            case _, "records", number, *_:
+                harmful = is_source(number)
+            case _:
+                harmful = False
+        return Answer(403, {"detail": NOT_OURS}) if harmful else None
+
+    return refuse
 
 
 class RecordedArgillaWorld:
     """Eight records with two raters' responses each, on a server that can be told to fail.
 
-    As the SDK makes a dataset, it refuses metadata for which it has no property.
+    As the SDK makes a dataset, it refuses metadata for which it has no property. What no run may change of it, nor of
+    those it is made again as, is refused too.
     """
 
     faults = (
@@ -34,6 +79,8 @@ class RecordedArgillaWorld:
         self.server = server
         self.key = key or server.owner_key
         self.tools: list[Argilla] = []
+        self.sources: set[str] = set()
+        server.faults.append(left_alone(server, self.sources))
         server.dataset["allow_extra_metadata"] = False
         self._fill()
 
@@ -43,6 +90,7 @@ class RecordedArgillaWorld:
         self._fill()
 
     def _fill(self) -> None:
+        self.sources.add(self.server.dataset["id"])
         self.server.properties.append({**self.server.new_part(), "name": "n", "title": "N", **PROPERTY})
         for number in range(RECORDS):
             self._add(number)
@@ -89,13 +137,7 @@ class RecordedArgillaWorld:
         raise NotImplementedError("Argilla has no description of a dataset that a tool may write")
 
     def state(self) -> Any:
-        """A record's own time is left out: our writes move it, and no page shows it."""
-        untimed = [
-            [{key: value for key, value in one.items() if key != "updated_at"} for one in held.records]
-            for held in self.server.datasets
-        ]
-        parts = [(held.dataset, held.questions, held.fields, held.properties) for held in self.server.datasets]
-        return copy.deepcopy({"records": untimed, "datasets": parts, "workspaces": self.server.workspaces})
+        return state(self.server)
 
     def content(self, unit: str) -> Mapping[str, Any]:
         return dict(self.server.record(unit)["metadata"] or {})

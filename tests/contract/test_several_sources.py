@@ -16,7 +16,6 @@ from connector.errors import DataNotTrusted, FixConfiguration, NotThere, ToolTro
 from connector.tools.label_studio.tool import LabelStudio
 from tests.contract.conversation import LABEL_CONFIG
 from tests.contract.joined_projects import JoinedProjects, by_rater
-from tests.contract.recorded_argilla import RecordedArgilla
 from tests.contract.recorded_label_studio import Answer, RecordedLabelStudio, Request
 from tests.contract.synced_project import DAY, Killed, writes
 
@@ -583,41 +582,6 @@ def test_files_alone_make_a_table_but_have_nothing_to_sync(make: Make, capsys: p
     assert joined.shell("check") == 0
     assert joined.shell("sync") == 2
     assert "are files, and this needs a project" in capsys.readouterr().err
-
-
-# Two tools
-
-
-def test_a_label_studio_project_and_an_argilla_dataset_are_one_table(
-    make: Make, capsys: pytest.CaptureFixture[str]
-) -> None:
-    joined = make()
-    config = LABEL_CONFIG.replace("sentiment", "label").replace(P, "pos").replace(N, "neg")
-    joined.make(("a", {1: "pos", 2: "pos"}), ("b", {1: "pos", 2: "neg"}), label_config=config)
-    for task in joined.server.tasks.values():
-        for annotation in task["annotations"]:
-            annotation["result"][0]["from_name"] = "label"
-    with RecordedArgilla() as argilla:
-        for sku, label in (("a", "neg"), ("b", "pos"), ("c", "neg")):
-            argilla.respond(argilla.add(metadata={"sku": sku}), 0, {"label": label})
-        argilla.respond(argilla.records[0], 1, {"label": "pos"})
-        source = f"argilla:{argilla.project}"
-        users = [user["id"] for user in argilla.users]
-        joined.others = [
-            {"tool": "argilla", "url": argilla.url, "api_key": argilla.owner_key, "project": argilla.project}
-        ]
-        sections: dict[str, Any] = {
-            "store": str(joined.store_path),
-            "raters": {"map": {"label_studio:7/1": "anna", f"{source}/{users[1]}": "anna"}},
-        }
-        assert joined.shell("check", **sections) == 0
-    said = capsys.readouterr().out
-    assert f"{source}: Project reached" in said
-    assert f"3 raters: anna, {source}/{users[0]}, label_studio:7/2." in said
-    assert "3 units by number of ratings: 1 with 1, 2 with 3." in said
-    assert "Question label: choice, level nominal, 7 ratings." in said
-    assert "Left out: 1 repeat" in said, "anna rated a in both"
-    assert "Question labels: choices, level nominal, distance masi, 0 ratings" in said
 
 
 # The other verbs

@@ -111,7 +111,7 @@ def test_scores_and_tags_appear_follow_a_change_and_go_away(
     connector = run(made)
 
     plan = connector("sync", "--dry-run")
-    assert "set iaa_status on 6 units" in plan
+    assert "set iaa_status on 6 records" in plan
     assert state(made) == before
     assert sorted(file.name for file in connector.folder.iterdir()) == ["config.yaml"]
 
@@ -147,7 +147,7 @@ def test_scores_and_tags_appear_follow_a_change_and_go_away(
 
     times = [one["updated_at"] for one in made.records()]
     made.respond(1, 1, FULL)
-    assert "set iaa_status on 1 unit " in connector("sync")
+    assert "set iaa_status on 1 record " in connector("sync")
     assert statuses(made)[1] == "agreed"
     moved = [now["updated_at"] != then for now, then in zip(made.records(), times, strict=True)]
     assert moved == [False, True, False, False, False, False]
@@ -155,7 +155,7 @@ def test_scores_and_tags_appear_follow_a_change_and_go_away(
     connector("sync")
     assert metadata(made)[1] == single, "scores that no longer hold are taken away"
 
-    assert "take iaa_status away from 6 units" in connector("remove", "--dry-run")
+    assert "take iaa_status away from 6 records" in connector("remove", "--dry-run")
     connector("remove")
     assert restored(made, before, rows=[1])
     assert "Nothing of ours" in connector("remove")
@@ -212,13 +212,18 @@ def test_conflicts_go_to_a_review_dataset_once_and_a_reviewers_answer_stays(
     assert all(one["metadata"] == {"source_record": one["external_id"]} for one in records)
     assert all(one["suggestions"] == [] and one["responses"] == [] for one in records)
     votes = records[0]["fields"]["iaa_votes"]
-    assert votes.startswith("| Rater | Answer |\n| --- | --- |\n| Rater A | ")
+    # Which record is first, and the letters of all who rated, follow ids that are other ones on every server.
+    answers = ROWS[made.record_ids.index(records[0]["external_id"])]
+    voters = [person.id for person in made.annotators[: len(ROWS[0])]]
+    letters = ["ABC"[sorted(voters).index(voter)] for voter in voters]
+    rows = sorted(f"| Rater {letter} | {answer} |" for letter, answer in zip(letters, answers, strict=False))
+    assert votes.startswith("\n".join(["| Rater | Answer |", "| --- | --- |", *rows, "\n"]))
     assert f"/dataset/{made.id}/annotation-mode" in votes, "the way back"
     assert not any(person.id in votes or person.username in votes for person in made.annotators)
 
     argilla_login(page)
     page.goto(f"{argilla.url}/dataset/{review['id']}/annotation-mode?page=1&status=pending")
-    shown(page, "Rater A", "text number")
+    shown(page, f"Rater {letters[0]}", f"Rater {letters[1]}", "text number")
     screenshot(page)
 
     answer = {"status": "submitted", "values": {"sentiment": {"value": "yes"}}}
