@@ -545,6 +545,12 @@ class _Sampled(_Fixed):
         distance = self.d2(patterns.col[first], patterns.col[second])
         self.error = float(distance.std() / math.sqrt(n_pairs))
         self.base = patterns.weights.astype(np.float64)
+        # of each pattern, how far its sampled pairs lie above or below the mean
+        self.mean = float(distance.mean())
+        apart = distance - self.mean
+        self.apart = (
+            tally(self.pairs[0], apart, patterns.n_patterns) + tally(self.pairs[1], apart, patterns.n_patterns)
+        ) / n_pairs
         # answers to different units often have nothing in common at all: then the other pairs alone are summed
         rest = distance - 1
         self.common = 1.0
@@ -574,6 +580,15 @@ class _Sampled(_Fixed):
         all_pairs = _count(self.patterns, weights) ** 2 - squares
         p: Floats = self.common * all_pairs + rest * total * (total - 1)
         return p
+
+    def expected_slope(self) -> Floats:
+        """What all pairs have in common, and of the rest what the sampled pairs of a pattern have more or less."""
+        total = float(self.patterns.n_ratings)
+        slope: Floats = 2 * self.mean * (total - 1) * self.patterns.size + total * (total - 1) * self.apart / self.base
+        return slope
+
+    def without_one(self) -> None:
+        """Not known: the slope of a single pattern rests on few of the sampled pairs."""
 
 
 def sampled_entries(patterns: Patterns, n_pairs: int) -> tuple[Ints, Ints]:

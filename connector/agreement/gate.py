@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -135,7 +135,8 @@ class QuestionDecision:
     coefficient : the one used (`auto` resolved); value : as compared, unrounded.
     interval : two-sided at the report's confidence under rule `point`; under `confident` its ends are the one-sided
         bounds.
-    n_units : units judged: the batch's, for a conditional question those in which two raters saw it.
+    n_units : units judged: the batch's, for a conditional question those in which two raters saw it, for one about
+        parts of tasks those parts.
     reasons : codes of what made it UNDECIDED. messages : sentences for people, those of the reasons first.
     beside : Cohen's or Fleiss' kappa on complete data, by name.
     units_more : about how many more units would decide it (confident), None where that is not the question or not
@@ -306,13 +307,14 @@ class _Judged:
     """The units a question is judged on.
 
     counts, wanted : ratings that each has and should have. in_batch : units of the batch, whatever was shown in them.
-    absent : ids that were asked for and are not there.
+    absent : ids that were asked for and are not there. fewest : units without which nothing is judged.
     """
 
     counts: list[int]
     wanted: list[int]
     in_batch: int
     absent: list[Any]
+    fewest: int = 0
 
 
 def _badness(decision: QuestionDecision) -> tuple[int, float]:
@@ -373,13 +375,34 @@ def _judged(question: QuestionReport, case: _Case) -> _Judged:
     absent = [unit for unit in named if unit not in units]
     counts = [units.ratings_of(unit) for unit in present]
     required = case.rule.required_ratings
+    if question.source.annotated is not None:
+        counts, wanted = _parts(question, set(present), required)
+        fewest = FEWEST_CONDITIONAL if question.source.conditional else min(FEWEST_CONDITIONAL, case.rule.size)
+        return _Judged(counts, wanted, len(present), absent, fewest)
     if not question.source.conditional:
         return _Judged(counts, [required] * len(counts), len(present), absent)
     times = question.source.times_shown
     shown = counts if times is None else [times.get(unit, 0) for unit in present]
     # a unit that one rater alone was asked about says nothing on agreement
     seen = [(count, min(required, saw)) for count, saw in zip(counts, shown, strict=True) if saw >= 2]
-    return _Judged([count for count, _ in seen], [want for _, want in seen], len(present), absent)
+    counts, wanted = [count for count, _ in seen], [want for _, want in seen]
+    return _Judged(counts, wanted, len(present), absent, FEWEST_CONDITIONAL)
+
+
+def _parts(question: QuestionReport, tasks: Collection[Any], required: int) -> tuple[list[int], list[int]]:
+    """Ratings that the parts of these tasks have and should have, of those of which two raters were asked.
+
+    Parts of a task on which fewer raters worked than should, or the task itself where it has none, wait for the others.
+    """
+    source, counts, wanted = question.source, [], []
+    task_of, shown, annotated = source.task_of or {}, source.times_shown or {}, source.annotated or {}
+    for unit, count in zip(question.units.unit_ids, question.units.n_ratings, strict=True):
+        task, saw = task_of.get(unit, unit), shown.get(unit, 0)
+        waits = annotated.get(task, 0) < required and not source.conditional
+        if task in tasks and (waits or saw >= 2):
+            counts.append(count)
+            wanted.append(required if waits else min(required, saw))
+    return counts, wanted
 
 
 def _batch_obstacles(question: QuestionReport, rule: GateRule, judged: _Judged) -> list[Obstacle]:
@@ -394,8 +417,9 @@ def _batch_obstacles(question: QuestionReport, rule: GateRule, judged: _Judged) 
         units = "1 unit" if judged.in_batch == 1 else f"{judged.in_batch} units"
         obstacles.append(Obstacle("missing_units", f"The batch holds {units}; {rule.size} are needed."))
     n_units = len(judged.counts)
-    if question.source.conditional and n_units < FEWEST_CONDITIONAL:
-        few = f"Two raters saw this conditional question in {n_units} units; {FEWEST_CONDITIONAL} are needed."
+    if n_units < judged.fewest:
+        what = "saw this conditional question in" if question.source.conditional else "were asked about the same"
+        few = f"Two raters {what} {n_units} units; {judged.fewest} are needed."
         obstacles.append(Obstacle("missing_units", few))
     full = sum(count >= want for count, want in zip(judged.counts, judged.wanted, strict=True))
     if n_units and full / n_units < rule.coverage - TOLERANCE:

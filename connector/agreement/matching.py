@@ -54,10 +54,11 @@ def _assigned(edges: Edges) -> Ints:
 def clusters(i: Ints, j: Ints, order: Sequence[Floats | Ints], region: Ints, rater: Ints, n: int) -> Ints:
     """(n,) which regions are one: that of the smallest number in each lot.
 
-    The two regions of an edge come into one lot unless a rater would be in it twice, edge by edge.
+    Edge by edge, the lots of its two regions become one unless a rater would be in it twice, or two regions of it have
+    no edge between them (complete linkage: a chain of regions is not one region).
 
-    i, j : (E,) edges. order : what the edges are sorted by, each (E,), the first before the others; no two edges may be
-        equal in all of it, else who comes first would matter.
+    i, j : (E,) edges, each once. order : what the edges are sorted by, each (E,), the first before the others; no two
+        edges may be equal in all of it, else who comes first would matter.
     region, rater : (H,) which regions were marked by whom.
     """
     from scipy.sparse import coo_matrix
@@ -69,9 +70,10 @@ def clusters(i: Ints, j: Ints, order: Sequence[Floats | Ints], region: Ints, rat
     together = connected_components(links, directed=False)[1]
     held = together[region] * (int(rater.max(initial=0)) + 1) + rater
     _, place, times = np.unique(held, return_inverse=True, return_counts=True)
-    # where nobody is twice in all that hangs together, no edge can be refused
-    contested = np.zeros(n, dtype=np.bool_)
-    contested[np.unique(together[region[times[place] > 1]])] = True
+    # where nobody is twice in all that hangs together, and all of it is linked, no edge can be refused
+    size = np.bincount(together)
+    contested = 2 * np.bincount(together[i], minlength=len(size)) < size * (size - 1)
+    contested[together[region[times[place] > 1]]] = True
     first = np.full(n, n, dtype=np.int64)
     np.minimum.at(first, together, np.arange(n))
     found: Ints = first[together]
@@ -89,10 +91,21 @@ def clusters(i: Ints, j: Ints, order: Sequence[Floats | Ints], region: Ints, rat
 
 def _join(found: Ints, raters: dict[int, set[int]], i: Ints, j: Ints, order: Ints) -> None:
     lots = {one: [one] for one in raters}
+    # edges between every two lots
+    links: dict[int, dict[int, int]] = {one: {} for one in raters}
+    for a, b in zip(i.tolist(), j.tolist(), strict=True):
+        links[a][b] = links[b][a] = 1
     for a, b in zip(i[order].tolist(), j[order].tolist(), strict=True):
         one, other = sorted((int(found[a]), int(found[b])))
-        if one != other and raters[one].isdisjoint(raters[other]):
+        if one == other or links[one][other] < len(lots[one]) * len(lots[other]):
+            continue
+        if raters[one].isdisjoint(raters[other]):
             raters[one] |= raters.pop(other)
             moved = lots.pop(other)
             found[moved] = one
             lots[one] += moved
+            del links[one][other]
+            for third, n in links.pop(other).items():
+                if third != one:
+                    del links[third][other]
+                    links[one][third] = links[third][one] = links[one].get(third, 0) + n

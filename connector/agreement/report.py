@@ -39,7 +39,7 @@ from connector.agreement.gwet import (
 from connector.agreement.icc import intraclass
 from connector.agreement.intervals import FEW_OUTSIDE, SEED, Case, Coefficient, Statistic, measured
 from connector.agreement.kappa import chance_case, cohen_statistic, percent_case, weighted_statistic
-from connector.agreement.keys import category_key, json_value
+from connector.agreement.keys import brief_key, brief_value, category_key, json_value
 from connector.agreement.patterns import Patterns, fold
 from connector.agreement.power import HALF_WIDTH, Power, check_half_width, units_of
 from connector.agreement.ratings import Level, Ratings, as_value
@@ -77,7 +77,8 @@ class QuestionRatings:
     bounds : declared lowest and highest number, None where there is no declared range.
     left_out : annotations that are no rating here, counted by reason.
     required : a gate decides it; conditional : raters see it only under a condition.
-    times_shown : by unit, how many raters a conditional question was shown to; None: as many as rated it.
+    times_shown : by unit, how many raters a conditional question, or one about parts of a task, was shown to; None: as
+        many as rated it. annotated : by task, how many raters worked on it, where the question is asked of its parts.
     gold : by unit, its known answer; gold_by : by unit, the rater whose answer that is. lead_times : (n,) seconds spent
         on each rating, in the order of `ratings`, NaN where unknown. repeats : (unit, rater, value) of answers that a
         later one of the same rater on the same unit replaced. All of them serve the diagnosis of raters; None: not known.
@@ -106,6 +107,7 @@ class QuestionRatings:
     task_of: Mapping[Any, Any] | None = None
     position: str | None = None
     of_regions: bool = False
+    annotated: Mapping[Any, int] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -274,7 +276,7 @@ class QuestionReport:
             "interval": interval.to_json() if interval else None,
             "categories": _categories_json(self.categories),
             "pairs": [
-                {"a": json_value(pair.a), "b": json_value(pair.b), "n": pair.n, "share": pair.share}
+                {"a": brief_value(pair.a), "b": brief_value(pair.b), "n": pair.n, "share": pair.share}
                 for pair in self.pairs[:MOST_LISTED]
             ],
             "notes": list(self.notes),
@@ -543,7 +545,7 @@ def _categories_json(findings: Sequence[CategoryFinding]) -> dict[str, Any]:
     listed = findings
     if len(findings) > MOST_LISTED:
         listed = sorted(findings, key=lambda one: -one.share)[:MOST_LISTED]
-    times = Counter(category_key(one.category) for one in listed)
+    times = Counter(brief_key(one.category) for one in listed)
     body: dict[str, Any] = {}
     for one in listed:
         entry: dict[str, Any] = {
@@ -557,7 +559,7 @@ def _categories_json(findings: Sequence[CategoryFinding]) -> dict[str, Any]:
         }
         if one.reason:
             entry["reason"] = one.reason
-        key = category_key(one.category)
+        key = brief_key(one.category)
         # a number and the text of it are two categories: the text is quoted
         body[json.dumps(key) if times[key] > 1 and isinstance(one.category, str) else key] = entry
     return body

@@ -7,7 +7,7 @@ that does not count is counted under one of `REASONS`.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
@@ -15,6 +15,7 @@ import numpy as np
 
 from connector.annotations.columns import AnnotationColumns, AnswerColumn
 from connector.annotations.kinds import KINDS, NOT_MEASURED_YET
+from connector.annotations.matched import MatchedRegions
 from connector.annotations.model import Annotation, Question, Schema, Unit
 from connector.annotations.order import natural_key
 from connector.annotations.settled import ANNOTATION_REASONS, CODE, COUNTS, NO_RATER, Settled
@@ -171,6 +172,7 @@ class Collector:
         lacking = {reason: np.zeros(settled.n, dtype=np.bool_) for reason in ANSWER_REASONS}
         settings_of = self._settings_of(questions)
         mended: Mapping[str, Mapping[str, int]] = getattr(self._schema, "mended", {})
+        regions = self._matched(settings_of, settled)
         for name, question in questions.items():
             if not _is_measured(question, self._choices.get(name)):
                 not_measured.append(NotMeasured(name, question.kind, question.not_measured or NOT_MEASURED_YET))
@@ -179,8 +181,8 @@ class Collector:
             if not column.rows and not question.inferred:
                 unanswered.append(name)
             settings = settings_of[name]
-            tabulation = Tabulation(resolve(question, settings), settings, column, settled)
-            tables[name] = replace(tabulation.table(), mended=mended.get(name, {}))
+            tabulation = Tabulation(resolve(question, settings), settings, column, settled, regions)
+            tables[name] = _with_counts(tabulation.table(), mended.get(name, {}))
             for reason, mask in tabulation.missing.items():
                 lacking[reason] |= mask
         gaps = {reason: int(np.count_nonzero(mask)) for reason, mask in lacking.items()}
@@ -201,6 +203,11 @@ class Collector:
             unanswered=unanswered,
             notes=tuple(getattr(self._schema, "notes", ())),
         )
+
+    def _matched(self, measured: Iterable[str], settled: Settled) -> MatchedRegions:
+        """All regions that measured questions speak of, those of different raters brought together."""
+        columns = (self._answers[name] for name in measured if name in self._answers)
+        return MatchedRegions(dict.fromkeys(one for column in columns for one in column.regions), settled)
 
     def _by_rules(self, one: Annotation) -> int:
         rules = self._rules
@@ -246,6 +253,16 @@ class Collector:
                 near = difflib.get_close_matches(name, questions, 1)
                 hint = f"Did you mean '{near[0]}'?" if near else f"There are: {', '.join(sorted(questions))}."
                 raise FixConfiguration(f"The settings name a question '{name}' that the source does not have.", hint)
+
+
+def _with_counts(table: QuestionTable, mended: Mapping[str, int]) -> QuestionTable:
+    """The table with what was mended while its answers were read, and what its kind says of how they are compared."""
+    counted = KINDS[table.question.kind].counted
+    if counted is None:
+        return replace(table, mended=mended)
+    book = table.ratings.codebook.categories
+    found = counted(table.question, (book[code] for code in table.ratings.values.tolist()))
+    return replace(table, mended={**mended, **{code: n for code, n in found.items() if n}})
 
 
 def _is_measured(question: Question, settings: QuestionSettings | None) -> bool:

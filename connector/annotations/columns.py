@@ -22,6 +22,9 @@ from connector.annotations.model import (
 )
 from connector.annotations.order import when
 
+NOT_ASKED = ("not_shown", "stale_child")
+"""Reasons that say that a rater was not asked."""
+
 
 def _integers() -> array[int]:
     return array("i")
@@ -33,7 +36,8 @@ class AnswerColumn:
 
     of_parts : the question is asked of parts of a task.
     about : where it is, what each answer is about: an item or a region; None, or shorter than `rows`: the task.
-    blank_rows, blank : parts about which a rater was asked and did not answer. marked_rows, marked : other regions.
+    blank_rows, blank : parts about which a rater was asked and did not answer. hidden_rows, hidden : parts about which
+        a condition kept the rater from being asked. marked_rows, marked : other regions.
     """
 
     rows: array[int] = field(default_factory=_integers)
@@ -44,6 +48,8 @@ class AnswerColumn:
     about: list[str | Region | None] = field(default_factory=list)
     blank_rows: array[int] = field(default_factory=_integers)
     blank: list[str | Region] = field(default_factory=list)
+    hidden_rows: array[int] = field(default_factory=_integers)
+    hidden: list[str | Region] = field(default_factory=list)
     marked_rows: array[int] = field(default_factory=_integers)
     marked: list[Region] = field(default_factory=list)
 
@@ -51,6 +57,7 @@ class AnswerColumn:
         """Note an annotation's answer, or why it has none."""
         if type(answer) is Missing:
             self.missing.setdefault(answer.reason, array("i")).append(row)
+            self.of_parts |= answer.reason == "nothing_to_ask"
         elif type(answer) is PerItem or type(answer) is PerRegion:
             self._add_parts(row, answer.answers)
         elif type(answer) is BetweenRegions:
@@ -63,6 +70,13 @@ class AnswerColumn:
             code_of = self.code_of
             self.rows.append(row)
             self.codes.append(code_of.setdefault(answer, len(code_of)))
+
+    @property
+    def regions(self) -> Iterator[tuple[int, Region]]:
+        """Every region that it knows of, with the annotation that marked it."""
+        rows = (*self.rows[: len(self.about)], *self.blank_rows, *self.hidden_rows, *self.marked_rows)
+        parts = (*self.about, *self.blank, *self.hidden, *self.marked)
+        return ((row, part) for row, part in zip(rows, parts, strict=True) if type(part) is Region and part.parts)
 
     def _add_value(self, row: int, value: Value) -> None:
         self.rows.append(row)
@@ -81,6 +95,9 @@ class AnswerColumn:
             if one.reason == "empty":
                 self.blank_rows.append(row)
                 self.blank.append(part)
+            elif one.reason in NOT_ASKED:
+                self.hidden_rows.append(row)
+                self.hidden.append(part)
             elif type(part) is Region and part.parts:
                 self.marked_rows.append(row)
                 self.marked.append(part)

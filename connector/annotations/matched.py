@@ -1,13 +1,16 @@
 """Regions that the raters of a task marked, brought together: which regions of different raters are one.
 
-Two regions can be one where they overlap by half (`agreement.overlaps`), whatever their labels; those that overlap most
-come together first, and no rater is in one matched region twice. The order of annotations, of results and of raters'
-names decides nothing: ties go by labels that are equal, then by place.
+Regions can be one where every two of them overlap by half (`agreement.overlaps`), whatever their labels; those that
+overlap most come together first, and no rater is in one matched region twice. The order of annotations, of results and
+of raters' names decides nothing: ties go by labels that are equal, then by place.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Sequence
+from functools import cached_property
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -17,6 +20,7 @@ from connector.agreement.overlaps import overlaps
 from connector.agreement.ratings import Ints
 from connector.annotations.model import Region
 from connector.annotations.order import natural_key
+from connector.annotations.relations import place_text
 from connector.annotations.settled import CODE, Settled
 
 UNMATCHED = -1
@@ -27,16 +31,18 @@ class MatchedRegions:
 
     Parameters
     ----------
-    rows : (M,) the annotation that marked each region. regions : the M regions. settled : which annotations count.
+    marked : M different pairs of an annotation and a region that it holds. settled : which annotations count.
 
     Attributes
     ----------
     of : (M,) which matched region each is; UNMATCHED for one of an annotation that does not count which is none of
-        those that others marked. task : of each matched region; sorted. place : its number in its task, from 1. mark :
-        the one of its regions that most raters marked.
+        those that others marked. lot_of : the same by pair, without the unmatched ones. task : of each matched region;
+        sorted. place : its number in its task, from 1. mark : the one of its regions that most raters marked.
     """
 
-    def __init__(self, rows: Ints, regions: Sequence[Region], settled: Settled) -> None:
+    def __init__(self, marked: Collection[tuple[int, Region]], settled: Settled) -> None:
+        rows: Ints = np.array([row for row, _ in marked], dtype=np.int64)
+        regions = [region for _, region in marked]
         counted = settled.counted[rows]
         beside = ~counted & settled.alive[rows] & (settled.reason[rows] == CODE["repeat"])
         gold = settled.gold_rows()
@@ -49,12 +55,21 @@ class MatchedRegions:
         i, j, order = _edges(code, task, rater[used], [regions[place] for place in used.tolist()], distinct)
         lots = _lots(code, rater[used], counted[used], i, j, order, len(distinct))
         self._name(used, code, lots, counted[used], distinct, len(rows))
+        self.lot_of = {one: lot for one, lot in zip(marked, self.of.tolist(), strict=True) if lot != UNMATCHED}
 
     def ids(self, unit_ids: Sequence[str]) -> list[str]:
         """The name of every matched region, given those of the tasks."""
         return [
             f"{unit_ids[task]}#{place}" for task, place in zip(self.task.tolist(), self.place.tolist(), strict=True)
         ]
+
+    def names(self, unit_ids: Sequence[str]) -> list[tuple[str, str]]:
+        """The name of every matched region and its place for people."""
+        return list(zip(self.ids(unit_ids), self._places, strict=True))
+
+    @cached_property
+    def _places(self) -> list[str]:
+        return [place_text(mark) for mark in self.mark]
 
     def _name(
         self, used: Ints, code: Ints, lots: Ints, counted: Any, distinct: Sequence[tuple[int, Region]], n: int
@@ -77,12 +92,18 @@ class MatchedRegions:
 
 def _in_order(task: Ints, regions: Sequence[Region]) -> tuple[Ints, list[tuple[int, Region]]]:
     """(M,) the code of each region in its task, and the regions by code: by task, object, frame and geometry."""
-    known = set(zip(task.tolist(), regions, strict=True))
     names = {on: natural_key(on) for on in {region.on for region in regions}}
-    distinct = sorted(known, key=lambda one: (one[0], names[one[1].on], [_place(part) for part in one[1].parts]))
-    code_of = {one: code for code, one in enumerate(distinct)}
-    codes = [code_of[one] for one in zip(task.tolist(), regions, strict=True)]
-    return np.array(codes, dtype=np.int64), distinct
+    members: dict[int, dict[Region, list[int]]] = {}
+    for n, (of, region) in enumerate(zip(task.tolist(), regions, strict=True)):
+        members.setdefault(of, {}).setdefault(region, []).append(n)
+    codes = np.empty(len(regions), dtype=np.int64)
+    distinct: list[tuple[int, Region]] = []
+    for of in sorted(members):
+        known = members[of]
+        for region in sorted(known, key=lambda one: (names[one.on], [_place(part) for part in one.parts])):
+            codes[known[region]] = len(distinct)
+            distinct.append((of, region))
+    return codes, distinct
 
 
 def _place(part: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -120,11 +141,20 @@ def _lots(code: Ints, rater: Ints, counted: Any, i: Ints, j: Ints, order: Sequen
     raters: dict[int, set[int]] = {}
     for one, by in zip(code.tolist(), rater.tolist(), strict=True):
         raters.setdefault(one, set()).add(by)
+    size = np.bincount(lots[marks], minlength=n)
+    # (region, lot) : how many regions of the lot it overlaps
+    near = Counter(
+        (one, int(lots[other]))
+        for one, other in chain(zip(i.tolist(), j.tolist(), strict=True), zip(j.tolist(), i.tolist(), strict=True))
+        if marks[other] and not marks[one]
+    )
     for edge in np.lexsort(list(reversed(order))).tolist():
         ends = (int(i[edge]), int(j[edge]))
         for one, other in (ends, ends[::-1]):
             lot = int(lots[other])
-            if not marks[one] and marks[other] and lots[one] == one and not taken & {(lot, by) for by in raters[one]}:
+            if marks[one] or not marks[other] or lots[one] != one or near[one, lot] < size[lot]:
+                continue
+            if not taken & {(lot, by) for by in raters[one]}:
                 lots[one] = lot
                 taken |= {(lot, by) for by in raters[one]}
     return lots

@@ -53,6 +53,8 @@ class Unit(NamedTuple):
     `declared` is the number of submitted annotations the tool says there are (None where it does not say);
     `declared_cancelled` likewise. `data` is the task's own content, used for unit keys and filters.
     `predictions` maps a prediction's id to its result where the source carries them.
+    `metadata` is what programs say of the unit, of a tool that keeps it apart from the content (`data` holds it too);
+    None: they say it in `data`. `bare`: the unit has no metadata at all, not even empty ones.
     """
 
     id: str
@@ -63,6 +65,13 @@ class Unit(NamedTuple):
     declared: int | None = None
     declared_cancelled: int | None = None
     predictions: Mapping[str, Sequence[Any]] = {}
+    metadata: Mapping[str, Any] | None = None
+    bare: bool = False
+
+    @property
+    def fields(self) -> Mapping[str, Any]:
+        """Where fields of ours stand on it."""
+        return self.data if self.metadata is None else self.metadata
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +110,7 @@ class Question:
 @final
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """Why an annotation holds no rating for a question: `empty`, `not_shown`, `stale_child`, `unreadable`."""
+    """Why an annotation holds no rating for a question: one of `tabulate.ANSWER_REASONS`."""
 
     reason: str
 

@@ -17,12 +17,12 @@ from connector.annotations.kinds import KINDS, LEVELS
 from connector.annotations.matched import UNMATCHED, MatchedRegions
 from connector.annotations.model import Missing, Question, Region, Value
 from connector.annotations.order import natural_key
-from connector.annotations.relations import place_text
 from connector.annotations.settled import CODE, Mask, Settled
 from connector.errors import FixConfiguration
 
-ANSWER_REASONS = ("empty", "not_shown", "stale_child", "unreadable")
-"""Why an annotation that counts holds no rating for a question."""
+ANSWER_REASONS = ("empty", "nothing_to_ask", "not_shown", "stale_child", "unreadable")
+"""Why an annotation that counts holds no rating for a question; `nothing_to_ask`: the question is asked of parts of a
+task, and there were none."""
 
 
 class QuestionSettings(Protocol):
@@ -65,7 +65,8 @@ class QuestionTable:
     lead_times : (n,) seconds spent on each of `ratings`, NaN unknown; None where none is known.
     gold : unit -> value of its newest annotation marked as ground truth, whoever made it; gold_by : unit -> who that
         was, where it is a rater.
-    times_shown : unit -> how many of the annotations that count were asked a conditional question; None for the others.
+    times_shown : unit -> how many of the annotations that count were asked a conditional question, or one about parts
+        of a task; None for the others. annotated : of the latter, task -> how many annotations of it count.
     task_of : where the question is asked of parts of a task, its items or the regions marked in it: unit of the ratings
         (such a part, or a task without any) -> task. of_regions : the parts are matched regions.
     mended : what was mended or left out while its answers were read, by code (`Kind.notes`).
@@ -79,6 +80,7 @@ class QuestionTable:
     gold: Mapping[str, Value]
     gold_by: Mapping[str, str]
     times_shown: Mapping[str, int] | None = None
+    annotated: Mapping[str, int] | None = None
     lead_times: Floats | None = None
     replaced: Sequence[tuple[str, str, Value]] = ()
     mended: Mapping[str, int] = field(default_factory=dict)
@@ -125,15 +127,22 @@ class Tabulation:
     """The table of one question in the making.
 
     question : resolved. settled : which annotations count. column : the answers as they came.
+    regions : all that were marked in the source, for questions that speak of them.
     missing : reason -> (n,) which annotations that count lack an answer for it.
     """
 
     def __init__(
-        self, question: Question, settings: QuestionSettings | None, column: AnswerColumn, settled: Settled
+        self,
+        question: Question,
+        settings: QuestionSettings | None,
+        column: AnswerColumn,
+        settled: Settled,
+        regions: MatchedRegions,
     ) -> None:
         self.question = question
         self._kind = KINDS[question.kind]
         self._settled = settled
+        self._regions = regions
         read = _reader(question, self._kind, settings)
         self._final: list[Value | Missing] = [read(value) for value in column.code_of]
         rows, codes, about = self._answers(column)
@@ -145,8 +154,9 @@ class Tabulation:
         self._unit_ids: Sequence[str] = settled.unit_ids
         self._unit: Ints = settled.unit[self._rows]
         self._task_of: Mapping[str, str] | None = None
+        self._shown: list[int] = []
         self._of_parts = column.of_parts
-        self._of_regions = bool(column.marked) or any(type(part) is Region for part in (*about, *column.blank))
+        self._of_regions = any(type(part) is Region for part in (*about, *column.blank, *column.hidden, *column.marked))
         kept = [part for part, unread in zip(about, bad.tolist(), strict=True) if not unread] if about else []
         if self._kind.between is not None:
             self._name_regions(column)
@@ -154,9 +164,9 @@ class Tabulation:
             unread = [
                 (row, part) for row, part, is_bad in zip(rows.tolist(), about, bad.tolist(), strict=True) if is_bad
             ]
-            self._match(kept, self._other_regions(column, unread))
+            self._match(kept, column, unread)
         elif kept:
-            self._by_item(kept)
+            self._by_item(kept, column)
         self._fill_in_nothing()
         if self._kind.settle is not None:
             self._settle(self._kind.settle, settings)
@@ -181,7 +191,8 @@ class Tabulation:
             repeats=self._n_repeats,
             gold={unit: value for unit, (value, _) in gold.items()},
             gold_by={unit: by for unit, (_, by) in gold.items() if by is not None},
-            times_shown=self._times_shown() if self.question.conditional and self._task_of is None else None,
+            times_shown=self._times_shown(),
+            annotated=None if self._task_of is None else self._per_task(self._settled.counted),
             lead_times=None if np.isnan(seconds).all() else seconds,
             replaced=self._replaced(),
             task_of=self._task_of,
@@ -191,7 +202,7 @@ class Tabulation:
     def _answers(self, column: AnswerColumn) -> tuple[Ints, Ints, Sequence[Any]]:
         """The annotation of each answer, its code, and what part of the task it is about (empty: none is)."""
         rows, codes = np.array(column.rows, dtype=np.int64), np.array(column.codes, dtype=np.int64)
-        if not (column.about or column.blank or column.marked) or self._kind.between is not None:
+        if not (column.about or column.blank or column.hidden or column.marked) or self._kind.between is not None:
             return rows, codes, ()
         about = [*column.about, *[None] * (len(rows) - len(column.about))]
         if self._nothing is not None and column.blank:
@@ -206,31 +217,46 @@ class Tabulation:
         """The answer that no answer is; None: it is missing."""
         return self._kind.nothing if self.question.empty == "none" else None
 
-    def _by_item(self, about: Sequence[Any]) -> None:
+    def _by_item(self, about: Sequence[Any], column: AnswerColumn) -> None:
         """Where each item of a task is asked about, the items are the units."""
         items = self._only([part if type(part) is str else None for part in about])
         tasks, ids = self._unit.tolist(), self._settled.unit_ids
         known = sorted(set(zip(tasks, items, strict=True)), key=lambda one: (one[0], natural_key(one[1])))
         place = {item: code for code, item in enumerate(known)}
         self._unit = np.array([place[item] for item in zip(tasks, items, strict=True)], dtype=np.int64)
+        # the items of a task are there for all of its raters, but for those whom a condition kept from being asked
+        times = np.bincount(self._settled.unit[self._settled.counted], minlength=len(ids))
+        self._shown = times[[task for task, _ in known]].tolist()
+        for row, item in zip(column.hidden_rows, column.hidden, strict=True):
+            code = place.get((int(self._settled.unit[row]), item))
+            if code is not None and self._settled.counted[row]:
+                self._shown[code] -= 1
         self._name_parts([task for task, _ in known], [f"{ids[task]}#{item}" for task, item in known])
 
-    def _match(self, about: Sequence[Any], others: Sequence[tuple[int, Region]]) -> None:
-        """Where regions are asked about, the matched ones are the units; `others` have no answer."""
+    def _match(self, about: Sequence[Any], column: AnswerColumn, unread: Sequence[tuple[int, Any]]) -> None:
+        """Where regions are asked about, the matched ones are the units."""
+        lot_of = self._regions.lot_of
         regions: Sequence[Region] = self._only([part if type(part) is Region else None for part in about])
-        rows = np.append(self._rows, np.array([row for row, _ in others], dtype=np.int64))
-        matched = MatchedRegions(rows, [*regions, *(region for _, region in others)], self._settled)
-        self._unit = matched.of[: len(regions)]
+        lots = [lot_of.get(one, UNMATCHED) for one in zip(self._rows.tolist(), regions, strict=True)]
+        self._unit = np.array(lots, dtype=np.int64)
         self._keep(self._unit != UNMATCHED)
-        self._name_parts(matched.task.tolist(), matched.ids(self._settled.unit_ids))
-
-    def _other_regions(self, column: AnswerColumn, unread: Sequence[tuple[int, Any]]) -> list[tuple[int, Region]]:
-        """The regions without an answer, each with its annotation."""
-        blank = zip(column.blank_rows, column.blank, strict=True) if self._nothing is None else ()
-        return [
-            *((row, part) for row, part in (*unread, *blank) if type(part) is Region and part.parts),
+        # those without an answer are there too, of raters who were asked and of those who were not
+        silent = (
+            *unread,
+            # where no answer is one, they are answered
+            *(zip(column.blank_rows, column.blank, strict=True) if self._nothing is None else ()),
             *zip(column.marked_rows, column.marked, strict=True),
-        ]
+        )
+        hidden = zip(column.hidden_rows, column.hidden, strict=True)
+        asked = [(row, lot) for row, part in silent if (lot := lot_of.get((row, part))) is not None]
+        lots = [*self._unit.tolist(), *(lot for _, lot in asked), *(lot_of[one] for one in hidden if one in lot_of)]
+        known, code = np.unique(np.array(lots, dtype=np.int64), return_inverse=True)
+        rows = np.append(self._rows, np.array([row for row, _ in asked], dtype=np.int64))
+        counted = self._settled.counted[rows]
+        self._shown = np.bincount(code[: len(rows)][counted], minlength=len(known)).tolist()
+        self._unit = code[: len(self._unit)]
+        names = self._regions.ids(self._settled.unit_ids)
+        self._name_parts(self._regions.task[known].tolist(), [names[lot] for lot in known.tolist()])
 
     def _only(self, about: Sequence[Any]) -> list[Any]:
         """What the answers are about; one that is about something else than the others is unreadable."""
@@ -249,21 +275,16 @@ class Tabulation:
         task_of = dict(zip(names, (ids[task] for task in tasks), strict=True))
         rated = set(task_of.values())
         without = [task for task in ids if task not in rated]
+        self._shown = [*self._shown, *[0] * len(without)]
         self._unit_ids = [*task_of, *without]
         self._task_of = {**task_of, **{task: task for task in without}}
 
     def _name_regions(self, column: AnswerColumn) -> None:
         """An answer that speaks of regions is given the names of the matched ones."""
         assert self._kind.between is not None
-        rows = np.array(column.marked_rows, dtype=np.int64)
-        matched = MatchedRegions(rows, column.marked, self._settled)
-        places = [place_text(mark) for mark in matched.mark]
-        names = list(zip(matched.ids(self._settled.unit_ids), places, strict=True))
-        name_of = {
-            (row, region): names[lot]
-            for row, region, lot in zip(rows.tolist(), column.marked, matched.of.tolist(), strict=True)
-            if lot != UNMATCHED
-        }
+        names = self._regions.names(self._settled.unit_ids)
+        lot_of = self._regions.lot_of
+        name_of = {one: names[lot_of[one]] for one in column.regions if one in lot_of}
         code_of: dict[Value, int] = {}
         codes = []
         for row, code in zip(self._rows.tolist(), self._codes.tolist(), strict=True):
@@ -377,9 +398,15 @@ class Tabulation:
         # one order, whatever the order of the input
         return sorted(found, key=lambda one: (one[0], one[1], category_key(one[2])))
 
-    def _times_shown(self) -> dict[str, int]:
-        asked = self._settled.counted & ~self.missing["not_shown"] & ~self.missing["stale_child"]
-        times = np.bincount(self._settled.unit[asked], minlength=len(self._settled.unit_ids)).tolist()
+    def _times_shown(self) -> dict[str, int] | None:
+        if self._task_of is not None:
+            return dict(zip(self._unit_ids, self._shown, strict=True))
+        if not self.question.conditional:
+            return None
+        return self._per_task(self._settled.counted & ~self.missing["not_shown"] & ~self.missing["stale_child"])
+
+    def _per_task(self, which: Mask) -> dict[str, int]:
+        times = np.bincount(self._settled.unit[which], minlength=len(self._settled.unit_ids)).tolist()
         return dict(zip(self._settled.unit_ids, times, strict=True))
 
 

@@ -28,7 +28,7 @@ from connector.annotations.model import (
 )
 from connector.annotations.spans import whole
 from connector.errors import FixConfiguration, InstallExtra
-from connector.tools.label_studio.inferred import NO_PART, NOT_SHOWN, PER_REGION, Labels
+from connector.tools.label_studio.inferred import NO_PART, NOT_SHOWN, NOTHING_TO_ASK, PER_REGION, Labels
 from connector.tools.label_studio.kinds import (
     READERS,
     Reader,
@@ -60,6 +60,7 @@ from connector.tools.label_studio.repeated import (
     ItemView,
     RepeatedName,
     Repeater,
+    resolved,
 )
 from connector.tools.label_studio.spans import POSITIONS, SPAN_TYPES, Source
 
@@ -83,6 +84,10 @@ _CONTINUA = frozenset({"text", "hypertext", "paragraphs", "audio", "audioplus", 
 """Object tags in which `Labels` mark stretches; in others they name shapes."""
 
 
+Spellings = dict[tuple[str, ...], dict[str, str]]
+"""Path of the parent choice -> every spelling of a choice under it (alias and value) -> the one that stands for it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Condition:
     """One `visibleWhen`: what it asks, of which control (None: of any choices), for which labels (empty: for any)."""
@@ -98,8 +103,7 @@ class Control:
 
     asks_of : what it asks about: the task (or an item of a Repeater), each region, or each image of several.
     on : the objects that it asks about or marks.
-    steps : path of the parent choice -> every spelling of a choice under it (alias and value) -> the one that stands
-        for it.
+    steps : of the choices that the config declares.
     options : data field that holds a task's own choices. reader : of results that are read together.
     make : another such one, for an item of a Repeater; where it asks about regions, one that reads of such a result
         where its region lies.
@@ -112,7 +116,7 @@ class Control:
     on: tuple[str, ...] = ()
     written_as: str | None = None
     conditions: tuple[Condition, ...] = ()
-    steps: dict[tuple[str, ...], dict[str, str]] = field(default_factory=dict)
+    steps: Spellings = field(default_factory=dict)
     options: str | None = None
     reader: Reader | None = None
     make: Callable[[Item], Reader | None] | None = None
@@ -137,7 +141,8 @@ def schema_of(label_config: str) -> ConfiguredSchema:
         raise FixConfiguration(f"The label config cannot be read: {fault}") from fault
     # a name does not make a control of what declares the relations' labels
     asking = [tag for tag in controls.values() if tag.tag.lower() != "relations"]
-    found = [_control(tag.tag, tag.name, _element(tree, tag)) for tag in asking]
+    elements = [_element(tree, tag) for tag in asking]
+    found = [_control(one.tag, tag.name, one) for tag, one in zip(asking, elements, strict=True)]
     known = {one.question.name for one in found}
     # a text area beside what it is about need not say what that is; to the SDK it is no control then
     found += [
@@ -169,6 +174,7 @@ class ConfiguredSchema:
         self._seen: dict[tuple[Value | None, ...], Mapping[str, bool | None]] = {}
         self._dynamic = {name: Labels() for name, one in self._controls.items() if one.options is not None}
         self._options: dict[str, Any] = {}
+        self._spellings: dict[str, tuple[Any, Spellings]] = {}
         self._differ: set[str] = set()
         self._strangers: dict[str, Question] = {}
         self._always = {
@@ -184,7 +190,7 @@ class ConfiguredSchema:
         self._related = _Related()
         self._relation_reader = RelationReader(Counter())
         # an answer that hangs on nothing but its label is read once per label
-        hangs = self._conditional or self._dynamic or self._always or any(map(self._fills, self._repeated))
+        hangs = self._conditional or self._dynamic or self._always or self._repeated
         self._known: dict[tuple[str, str], Mapping[str, Answer]] | None = None if hangs else {}
 
     @property
@@ -254,6 +260,9 @@ class ConfiguredSchema:
         if self._repeated:
             self._settle_items(parts, found, results, annotation, unit)
         answers: dict[str, Answer] = {**found, **{name: PerItem(of_parts) for name, of_parts in parts.items()}}
+        for name in self._repeated:
+            if not parts.get(name) and self._has_no_items(name, unit):
+                answers[name] = NOTHING_TO_ASK
         related = not self._regions_lost and self._related.has(unit, declared=self._declared is not None)
         if self._by_region or related:
             marks = marks_of(results, unit, self._reader_by_itself)
@@ -359,6 +368,7 @@ class ConfiguredSchema:
         if type(value) is Missing:
             return value
         if control.options is not None:
+            value = _spelled(value, self._own_spellings(control.question.name, unit.data.get(control.options)))
             self._dynamic[control.question.name].note(value)
             return value
         return _normal(value, control)
@@ -376,6 +386,15 @@ class ConfiguredSchema:
         """Of a result that is a region, or that is about one without a result of its own."""
         name = one.get("from_name")
         return self._reader(name, by_itself=True) if isinstance(name, str) else None
+
+    def _own_spellings(self, name: str, given: Any) -> Spellings:
+        """Every spelling of the choices that a task brings along; mostly those of the task before."""
+        known = self._spellings.get(name)
+        if known is None or known[0] != given:
+            steps: Spellings = {}
+            _note_spellings(given, (), steps)
+            known = self._spellings[name] = given, steps
+        return known[1]
 
     def _note_options(self, unit: Unit) -> None:
         for name in self._dynamic:
@@ -456,6 +475,14 @@ class ConfiguredSchema:
                     own[place] = value
         parts.update(settled)
 
+    def _has_no_items(self, name: str, unit: Unit) -> bool:
+        """Whether a task has nothing that a control of a Repeater could ask about."""
+        control = self._controls[name]
+        by_item = _measured(control) and control.asks_of == "task" and control.repeaters
+        if not by_item or not isinstance(resolved(unit.data, control.repeaters[0].on), list):
+            return False
+        return not self._repeated[name].items(control.repeaters, unit.data)
+
     def _about_regions(
         self,
         results: Results,
@@ -496,7 +523,7 @@ class ConfiguredSchema:
             by_region: dict[Region, Value | Missing] = {}
             for mark, value in own.items():
                 by_region[mark.region] = one_answer(by_region.get(mark.region), value)
-            answers[name] = PerRegion(by_region) if by_region else NOT_SHOWN
+            answers[name] = PerRegion(by_region) if by_region else NOTHING_TO_ASK
         return answers
 
     def _results_of(self, name: str, results: Results) -> list[Any]:
@@ -688,6 +715,32 @@ def _normal_path(path: tuple[str, ...], steps: Mapping[tuple[str, ...], Mapping[
     return found
 
 
+def _note_spellings(given: Any, above: tuple[str, ...], steps: Spellings) -> None:
+    """Fills in what stands for the choices that a task brings along: the alias, as the tool stores it."""
+    options = [one for one in given if isinstance(one, dict)] if isinstance(given, list) else []
+    values = [label(one.get("value")) for one in options]
+    for one, value in zip(options, values, strict=True):
+        final = label(one.get("alias") or one.get("value"))
+        if not isinstance(final, str):
+            continue
+        # two choices of one value are told apart by their aliases alone
+        if isinstance(value, str) and values.count(value) == 1:
+            steps.setdefault(above, {}).setdefault(value, final)
+        _note_spellings(one.get("children"), (*above, final), steps)
+
+
+def _spelled(value: Value, steps: Spellings) -> Value:
+    """The answer with every choice in its one spelling, in the form it has."""
+    if not steps:
+        return value
+    if isinstance(value, str):
+        return steps.get((), {}).get(value, value)
+    if not isinstance(value, tuple):
+        return value
+    spelled = {_normal_path(one, steps) if isinstance(one, tuple) else steps.get((), {}).get(one, one) for one in value}
+    return tuple(sorted(spelled))
+
+
 def _last_labels(value: Value) -> set[str]:
     if isinstance(value, tuple):
         return {one[-1] if isinstance(one, tuple) else one for one in value}
@@ -719,7 +772,9 @@ def _without_encoding(text: str) -> bytes:
 
 def _element(tree: Any, tag: Any) -> Any:
     """The element that the SDK made this tag from; of several with one name it, too, keeps the last."""
-    return [one for one in tree.iter() if one.get("name") == tag.name and one.tag == tag.tag][-1]
+    named = [one for one in tree.iter() if one.get("name") == tag.name]
+    # of what is its own object (`Chat`, `ReactCode`) the SDK makes a control that is called otherwise
+    return ([one for one in named if one.tag == tag.tag] or named)[-1]
 
 
 def _relations(tree: Any) -> tuple[str, ...] | None:
@@ -736,11 +791,14 @@ def _control(tag: str, name: str, element: Any) -> Control:
     """The control of one tag. Attribute names are compared in lower case, as the tool does."""
     attributes = _attributes(element)
     kind = tag.lower()
-    steps: dict[tuple[str, ...], dict[str, str]] = {}
+    steps: Spellings = {}
     categories = tuple(path for one in _declaring(kind, element) for path in _choices(one, (), steps))
     reader = _reader(kind, element, steps.get((), {}), NO_ITEM)
-    conditions = tuple(_conditions(element))
     asks_of = _asks_of(attributes, reader)
+    conditions = tuple(_conditions(element))
+    if asks_of == "region" and attributes.get("whenlabelvalue"):
+        # the tool looks at the region's labels whether or not `visibleWhen` asks it to
+        conditions += (Condition("region-selected", None, _wanted(attributes["whenlabelvalue"])),)
     of_places = partial(_place_reader, element)
     not_measured = _why_not_measured(kind, name, attributes, reader, asks_of)
     options = _options(kind, attributes)
@@ -909,9 +967,7 @@ def _why_not_measured(
     return None
 
 
-def _choices(
-    element: Any, above: tuple[str, ...], steps: dict[tuple[str, ...], dict[str, str]]
-) -> Iterator[tuple[str, ...]]:
+def _choices(element: Any, above: tuple[str, ...], steps: Spellings) -> Iterator[tuple[str, ...]]:
     """The paths of all choices under an element, in document order; fills in every spelling's final one."""
     here = list(_child_choices(element))
     values = [_attributes(one).get("value") for one in here]
@@ -949,12 +1005,17 @@ def _conditions(element: Any) -> Iterator[Condition]:
         attributes = _attributes(element)
         asks = attributes.get("visiblewhen")
         labels = attributes.get("whenchoicevalue") or attributes.get("whenlabelvalue")
-        wanted = tuple(labels.split(",")) if labels else ()
+        wanted = _wanted(labels) if labels else ()
         if asks:
             yield Condition(asks, attributes.get("whentagname"), wanted)
         elif attributes.get("whenchoicevalue"):
             yield Condition("choice-selected", None, wanted)
         element = element.getparent()
+
+
+def _wanted(labels: str) -> tuple[str, ...]:
+    """One label, maybe with a comma in it, or several."""
+    return tuple(dict.fromkeys((labels, *labels.split(","))))
 
 
 def _narrows(condition: Condition, asks_of: str) -> bool:

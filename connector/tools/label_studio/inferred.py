@@ -47,6 +47,7 @@ from connector.tools.label_studio.regions import is_region
 from connector.tools.label_studio.spans import POSITIONS
 
 NOT_SHOWN = Missing("not_shown")
+NOTHING_TO_ASK = Missing("nothing_to_ask")
 NO_PART = "?"
 """Stands for the part of a task of an answer that should be about one and is not."""
 PER_REGION = (
@@ -158,7 +159,7 @@ class InferredSchema:
                 if mark is NOWHERE and type(value) is not Missing:
                     value = UNREADABLE
                 asked[mark.region] = one_answer(asked.get(mark.region), value)
-            found[name] = PerRegion(asked) if asked else NOT_SHOWN
+            found[name] = PerRegion(asked) if asked else NOTHING_TO_ASK
         return found
 
     def _reader_by_itself(self, one: Mapping[str, Any]) -> Reader | None:

@@ -46,8 +46,17 @@ def marks_of(results: Results, unit: Unit, reader_of: ReaderOf) -> dict[Any, Mar
             if mark is not None:
                 known = id_of(one)
                 ident: Any = (name, place) if known is None else known
+                if ident in found and not _is_same_place(found[ident], mark):
+                    # the id is taken: nothing that speaks of it speaks of this region
+                    ident = name, place
                 found[ident] = _joined(found[ident], mark) if ident in found else mark
     return found
+
+
+def _is_same_place(one: Mark, other: Mark) -> bool:
+    """Whether two results are of one region, as those of a control that draws and of one that names are."""
+    places = [[(*part[:2], *part[3:]) for part in mark.region.parts] for mark in (one, other)]
+    return one.region.on == other.region.on and places[0] == places[1]
 
 
 def about_regions(

@@ -167,7 +167,7 @@ def test_a_region_without_an_answer_is_a_region_all_the_same() -> None:
     found = read(marked((0, 4, "good"), (6, 10, "")), marked((0, 4, ""), (6, 10, "bad")), [])
     assert values(found) == {("1#1", "1"): "good", ("1#2", "2"): "bad"}
     # two annotations lack an answer about a region; the third was not asked about any
-    assert found.left_out == {"empty": 2, "not_shown": 1}
+    assert found.left_out == {"empty": 2, "nothing_to_ask": 1}
 
 
 def test_regions_in_which_nobody_answers_are_units_without_a_rating() -> None:
