@@ -424,13 +424,13 @@ def review(
     settings = _load(config)
     if settings.review is None:
         raise FixConfiguration(f"{config} has no review section.", "Write `review: {}` into it.")
-    keep = action == "create" and not dry_run
     with (
         _watch("Pulling", "Writing") as watch,
         _connected(settings, writing=True) as sources,
-        Store(settings.store_path, keep=keep) as store,
+        # What a look at the status finds missing the next sync makes again.
+        Store(settings.store_path, keep=not dry_run) as store,
     ):
-        status = run(sources, store, settings, create=keep, watch=watch)
+        status = run(sources, store, settings, create=action == "create" and not dry_run, watch=watch)
     for line in status.lines():
         _print(line)
 
@@ -898,7 +898,7 @@ def _project_lines(done: Synced) -> Iterator[str]:
     kind = "everything" if done.pulled.full else "what changed"
     gone = f", {done.pulled.gone:,} gone" if done.pulled.gone else ""
     yield f"Pulled {kind}: {counted(done.pulled.fetched, done.noun)}{gone}."
-    yield from (f"  {note}" for note in done.pulled.notes())
+    yield from (f"  {clean(note)}" for note in (*done.project.warnings, *done.pulled.notes()))
     if done.written is None:
         yield "A dry run; a sync would now:" if done.plan else "A dry run; a sync would write nothing."
         yield from (f"  {line}" for line in done.plan.lines())
@@ -908,6 +908,8 @@ def _project_lines(done: Synced) -> Iterator[str]:
             yield f"  {counted(missing, f'{done.noun} was', f'{done.noun}s were')} deleted in the meantime."
     else:
         yield "Nothing to write: the tool shows these numbers already."
+        if done.review_link is not None and not done.reviews_seen:
+            yield "  (whether all review tasks are there still was not looked at; connector review status does)"
     yield f"Look: {done.view_link or done.project.link}"
     if done.view_link is not None and done.view_link == done.project.conflicts:
         yield "  (the conflicts that wait for ratings; a completed record is shown only to those who answered it)"
@@ -930,20 +932,23 @@ def _removed_lines(projects: Sequence[Removal], *, dry_run: bool) -> Iterator[st
 
 
 def _removal_lines(removed: Removal, *, dry_run: bool) -> Iterator[str]:
-    from connector.annotations.display import counted
+    from connector.annotations.display import counted, few
     from connector.output.harmless import clean
 
     if removed.lines:
         yield "A dry run; a removal would:" if dry_run else "Done:"
-    else:
+    elif not removed.plan:
         stays = removed.review_project is not None or removed.earlier_reviews
         yield "Nothing of ours is there" + (" but what is said below." if stays else ".")
     yield from (f"  {line}" for line in removed.lines)
     remote = removed.written.remote if removed.written is not None else {}
-    if "kept_project" in remote:
-        with_work, others = (int(remote.get(name, "0")) for name in ("kept", "kept_others"))
-        theirs = f"{counted(with_work, 'review task')} with work in it, {counted(others, f'other {removed.noun}')}"
-        yield f"The review project {remote['kept_project']} stays: it holds {theirs}."
+    yield from map(clean, removed.written.staying() if removed.written is not None else ())
+    if n_unread := len(removed.unread):
+        cannot = counted(n_unread, f"{removed.noun} is", f"{removed.noun}s are")
+        yield (
+            f"{cannot} malformed ({clean(few(removed.unread))}): fields of ours that stand there stay until a removal"
+            " can read them."
+        )
     if "kept_columns" in remote:
         yield f"These stay, since other values stand in them: {clean(remote['kept_columns'])}."
     if removed.review_project is not None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -215,6 +215,17 @@ class Store:
             ),
         )
 
+    def rename_source(self, old: str, new: str) -> None:
+        """Let everything that is remembered of `old`, runs included, be that of `new`, of which nothing is yet."""
+        for table in ("source", "unit", "annotation", "skipped", "ledger", "run"):
+            self._db.execute(f"UPDATE {table} SET source = ? WHERE source = ?", (new, old))  # noqa: S608 - fixed names
+        # Runs on several sources together bear all their names.
+        for (together,) in self._db.execute("SELECT DISTINCT source FROM run WHERE source GLOB '[[]*'").fetchall():
+            names = json.loads(together)
+            if old in names:
+                renamed = json.dumps(sorted(new if name == old else name for name in names))
+                self._db.execute("UPDATE run SET source = ? WHERE source = ?", (renamed, together))
+
     # units and annotations
 
     def known(self, source: str) -> dict[str, str | None]:
@@ -301,8 +312,10 @@ class Store:
         ]
 
     def put_skipped(self, source: str, unit: str, reason: str) -> None:
-        """Remember a malformed task; what was stored of it before stays out of the numbers."""
-        self.forget_units(source, [unit])
+        """Remember a malformed task; what was stored of it before stays out of the numbers. What was written to it
+        stands there still."""
+        for table in ("annotation", "unit"):
+            self._db.execute(f"DELETE FROM {table} WHERE source = ? AND unit = ?", (source, unit))  # noqa: S608 - fixed names
         self._db.execute("INSERT OR REPLACE INTO skipped VALUES (?, ?, ?)", (source, unit, reason))
 
     def skipped(self, source: str) -> dict[str, str]:
@@ -387,12 +400,10 @@ class Store:
             [(source, item, unit, _dump(value)) for item, value in values.items()],
         )
 
-    def items_of(self, source: str, unit: str) -> list[str]:
-        """The ledger's items of one unit."""
-        return [
-            item
-            for (item,) in self._db.execute("SELECT item FROM ledger WHERE source = ? AND unit = ?", (source, unit))
-        ]
+    def items_of(self, source: str, unit: str) -> dict[str, Any]:
+        """The ledger's items of one unit, with their values."""
+        rows = self._db.execute("SELECT item, value FROM ledger WHERE source = ? AND unit = ?", (source, unit))
+        return {item: json.loads(value) for item, value in rows}
 
     def data_of(self, source: str, unit: str) -> dict[str, Any]:
         """A stored unit's own content, empty where it is not stored."""
@@ -409,10 +420,15 @@ class Store:
             "DELETE FROM ledger WHERE source = ? AND item = ? AND unit = ?", [(source, item, unit) for unit in units]
         )
 
-    def forget_writes(self, source: str, *, keep_review: bool) -> None:
-        """Empty the ledger after everything was taken away; review tasks that stay in the tool stay in it."""
+    def forget_writes(self, source: str, *, keep_review: bool, left: Collection[str] = ()) -> None:
+        """Empty the ledger after everything was taken away; review tasks that stay in the tool stay in it, and all of
+        the units that were `left` alone. Which units have no place for fields, not even an empty one, is so still."""
         kept = ("review_project", "review_task", "review_letter") if keep_review else ("", "", "")
-        self._db.execute("DELETE FROM ledger WHERE source = ? AND item NOT IN (?, ?, ?)", (source, *kept))
+        self._db.execute(
+            "DELETE FROM ledger WHERE source = ? AND item NOT IN ('bare', ?, ?, ?)"
+            " AND unit NOT IN (SELECT value FROM json_each(?))",
+            (source, *kept, _dump(list(left))),
+        )
 
     # runs
 

@@ -18,12 +18,14 @@ from connector.errors import SkippedTask
 class Project:
     """What the tool says of the project or dataset before anything is pulled.
 
-    `source` is its stable identity, free of secrets, e.g. "label_studio:https://host/ls:7". `title` is the owner's;
+    `source` is its stable identity, free of secrets, e.g. "label_studio:https://host/ls:7"; where `is_named`, it is a
+    name that people may change, and `link` is what stays the project's own. `title` is the owner's;
     untrusted. `link` is where people open it. `n_units` is how many units the tool counts, `required_ratings` how many
     ratings per unit it collects (None: not said). `settings` is the tool's own text of what is asked (a label config),
     kept so that a report can be made again without the network. `warnings` are sentences for people. `conflicts` is
     where those conflicts that still collect ratings are listed, of a tool that needs no tab for it. `is_new` says that
-    this is another project than the one that was opened before: made again under its name.
+    this is another project than the one that was opened before: made again under its name; `former_stays`, that the
+    one before is there still, under another name.
     """
 
     source: str
@@ -36,6 +38,8 @@ class Project:
     warnings: tuple[str, ...] = ()
     conflicts: str | None = None
     is_new: bool = False
+    is_named: bool = False
+    former_stays: bool = False
 
 
 class Cursor(NamedTuple):
@@ -282,8 +286,9 @@ class Tool(Protocol):
     def find_ours(self) -> Mapping[str, str]:
         """What of ours stands in the tool apart from fields, found by its markers, for a lost store: "view" and
         "review_project" to their ids, "summary" to its text, "columns" to the names of those we made, joined by commas,
-        "earlier_reviews" to the ids of the review projects of projects that had this one's name and are gone; what is
-        not there is absent."""
+        "earlier_reviews" to the ids of the review projects of projects that had this one's name and are gone. What is
+        not there is absent, but for "columns" of a tool that marks them before their first value: empty, they say that
+        no value is ours."""
 
     def review_tasks(self, remote: str) -> Mapping[str, str]:
         """The units that have a review task in the review project `remote`, with the task's id.

@@ -19,7 +19,7 @@ from connector.workflow.joining import Joined
 from connector.workflow.measure import collect_joined, required_ratings
 from connector.workflow.sources import Reached, Source, join, opened
 from connector.workflow.sync import already_held
-from connector.workflow.writing import Progress
+from connector.workflow.writing import Progress, columns_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,10 +86,14 @@ class Marked:
 def _seen(
     one: Reached, units: Iterable[Unit | SkippedTask], marked: Mapping[int, Marked], settings: Settings
 ) -> Iterator[Unit | SkippedTask]:
-    found = marked[one.place]
+    found, prefix = marked[one.place], settings.push.prefix
+    columns: list[tuple[str, ...] | None] = []
     for unit in units:
-        if not isinstance(unit, SkippedTask):
-            ours, foreign = sort_fields(unit.data, settings.push.prefix)
+        if not isinstance(unit, SkippedTask) and sort_fields(unit.fields, prefix, {})[1]:
+            columns = columns or [columns_of(one.tool.find_ours())]  # asked for where anything depends on it
+            ours, foreign = sort_fields(
+                unit.fields, prefix, None if columns[0] is None else dict.fromkeys(columns[0], ())
+            )
             found.ours.update(ours)
             for name in foreign:
                 found.foreign[name][unit.id] = None
@@ -170,6 +174,7 @@ def _questions(table: Table) -> Iterator[Finding]:
             )
             yield Finding("note", f"Question {name}: {many} as missing.", hint)
         for reason, hold, text in (
+            ("nothing_to_ask", ("has", "have"), "nothing that it could be asked about"),
             ("not_shown", ("did", "did"), "not show it"),
             ("stale_child", ("holds", "hold"), "an answer to it that its condition no longer allows"),
             ("unreadable", ("holds", "hold"), "an answer that cannot be read"),
@@ -205,9 +210,14 @@ def _counts(table: Table, settings: Settings) -> Iterator[Finding]:
 
 
 def ratings_per_unit(table: Table) -> Counter[int]:
-    """How many units have how many counted ratings, by the question with the most ratings of each."""
+    """How many units have how many counted ratings, by the question with the most ratings of each; of a question about
+    parts of a task, how many raters it was asked of."""
     most: dict[str, int] = dict.fromkeys(table.unit_ids, 0)
     for one in table.questions.values():
+        if one.annotated is not None:
+            for unit, count in one.annotated.items():
+                most[unit] = max(most[unit], count)
+            continue
         for unit, count in zip(one.ratings.unit_ids, one.ratings.per_unit.tolist(), strict=True):
             most[unit] = max(most.get(unit, 0), count)
     return Counter(most.values())

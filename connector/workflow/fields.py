@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from connector.agreement.consensus import WORST_FIRST
 from connector.annotations.choices import clean
 from connector.annotations.display import text_of
-from connector.workflow.plan import Fields
+from connector.workflow.plan import Fields, same
 
 if TYPE_CHECKING:
     from connector.agreement.report import AgreementReport, QuestionReport
@@ -51,26 +51,35 @@ def field_names(questions: Iterable[str], *, prefix: str, scores: bool, majority
 
 
 def sort_fields(
-    data: Mapping[str, Any], prefix: str, known: Collection[str] | None = None
+    data: Mapping[str, Any], prefix: str, known: Mapping[str, Collection[Any]] | None = None
 ) -> tuple[dict[str, Any], set[str]]:
     """Which of a unit's own fields are ours, with their values; and which bear such a name but are a person's.
 
-    A field is ours when its value is one that we would write and the ledger knows that we wrote it there (`known`).
-    Without a ledger (None) a field is ours when it stands together with a status and a number of ratings, as ours
-    always do. A person's `iaa_status_note` is not.
+    `known` are the fields that the ledger knows we wrote there, under this prefix or an earlier one, with the values it
+    knows of. Such a field is ours when it holds one of these, or another that we would write. Without a ledger (None) a
+    field is ours when it stands together with a status and a number of ratings, as ours always do. A person's
+    `iaa_status_note` is not.
     """
     pattern = re.compile(rf"{re.escape(prefix)}({'|'.join(KINDS)})((?:_[a-z0-9]+)*)")
     groups: dict[str, dict[str, str]] = defaultdict(dict)
+    kinds: dict[str, str] = {}
     for key in data:
         if found := pattern.fullmatch(key):
             groups[found[2]][found[1]] = key
-    named = {key for group in groups.values() for key in group.values()}
+            kinds[key] = found[1]
     if known is None:
         ours = _whole(groups, data)
-    else:  # a name of the ledger may begin with an earlier prefix
-        ours = {key: data[key] for key in known if key in data and _ours_by_name(key, data[key])}
-        named |= set(known) & data.keys()
-    return ours, named - ours.keys()
+        return ours, kinds.keys() - ours.keys()
+    ours = {
+        key: value
+        for key, value in data.items()
+        if key in known
+        and (
+            any(same(value, written) for written in known[key])
+            or any(_ours(kind, value) for kind in ([kinds[key]] if key in kinds else _kinds_in(key)))
+        )
+    }
+    return ours, (kinds.keys() | (known.keys() & data.keys())) - ours.keys()
 
 
 def _whole(groups: Mapping[str, Mapping[str, str]], data: Mapping[str, Any]) -> dict[str, Any]:
@@ -97,10 +106,9 @@ def _ours(kind: str, value: Any) -> bool:
             return value in STATUSES
 
 
-def _ours_by_name(key: str, value: Any) -> bool:
-    """The same for a field of the ledger, whose prefix may be an earlier one."""
-    kinds = [kind for kind in KINDS if f"_{kind}" in f"_{key}"]
-    return any(_ours(kind, value) for kind in kinds)
+def _kinds_in(key: str) -> list[str]:
+    """The kinds that a field's name may be of, whatever its prefix was."""
+    return [kind for kind in KINDS if kind in key]
 
 
 def deciding_questions(report: AgreementReport) -> dict[str, QuestionReport]:

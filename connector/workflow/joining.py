@@ -310,7 +310,7 @@ class _Names:
         return rater if rater in self._apart else self._map.get(account) or self._map.get(rater, rater)
 
     def _key_of(self, task: Unit) -> str | None:
-        found = task.id if self._unit_is_key else as_key(task.data.get(self._key or ""))
+        found = as_key(task.id if self._unit_is_key else task.data.get(self._key or ""))
         # A key must not be taken for the name of a task without one.
         return f"key:{found}" if found is not None and self._like_ours.match(found) else found
 

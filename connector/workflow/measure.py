@@ -217,6 +217,7 @@ def _questions(table: Table, only: Sequence[str]) -> list[QuestionRatings]:
             one.task_of,
             one.question.position,
             of_regions=one.of_regions,
+            annotated=one.annotated,
         )
         for name, one in table.questions.items()
         if not only or name in only

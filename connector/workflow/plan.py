@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from connector.annotations.collect import natural_key
-from connector.annotations.display import few
+from connector.annotations.display import counted, few
 from connector.tools.base import (
     ClearFields,
     DrawMarks,
@@ -30,23 +30,30 @@ have to wait for."""
 
 Fields = Mapping[str, Mapping[str, FieldValue]]
 """field -> unit -> value"""
+Held = Mapping[str, Mapping[str, FieldValue | None]]
+"""The same of what stands in a tool; None where it is not known whether the last write arrived."""
 
 
 @dataclass(frozen=True, slots=True)
 class WritePlan:
-    """What to write, in this order. Empty when everything is as it should be."""
+    """What to write, in this order. Empty when everything is as it should be. `noun` is what people call a unit of the
+    tool."""
 
     operations: tuple[WriteOp, ...] = ()
+    noun: str = "unit"
 
     def __bool__(self) -> bool:
         return bool(self.operations)
 
     def lines(self) -> list[str]:
         """The plan for people, one line for each kind of change."""
-        return [*_field_lines(self.operations), *(line for op in self.operations if (line := _describe(op)))]
+        return [
+            *_field_lines(self.operations, self.noun),
+            *(line for op in self.operations if (line := _describe(op, self.noun))),
+        ]
 
 
-def plan_fields(desired: Fields, held: Fields) -> list[SetField | ClearFields]:
+def plan_fields(desired: Fields, held: Held) -> list[SetField | ClearFields]:
     """The operations that turn the field values `held` into those `desired`; equal values of a field go in one
     operation."""
     sets: dict[tuple[str, FieldValue], list[str]] = defaultdict(list)
@@ -62,7 +69,7 @@ def plan_fields(desired: Fields, held: Fields) -> list[SetField | ClearFields]:
     ]
 
 
-def plan_units(desired: Fields, held: Fields, created: Mapping[str, str | None]) -> list[PutFields]:
+def plan_units(desired: Fields, held: Held, created: Mapping[str, str | None]) -> list[PutFields]:
     """The same for a tool that is written unit by unit: all fields of a unit in one operation, in steps.
 
     The oldest units (by `created`) come first, since neighbours are read and written faster.
@@ -78,14 +85,14 @@ def plan_removal(fields: Mapping[str, tuple[str, ...]], *, per_unit: bool) -> li
     return _put({unit: dict.fromkeys(names) for unit, names in fields.items()}) if per_unit else _clears(fields)
 
 
-def _differences(desired: Fields, held: Fields) -> Iterator[tuple[str, str, FieldValue | None]]:
-    """(field, unit, value), None where a value that is held is no longer wanted."""
+def _differences(desired: Fields, held: Held) -> Iterator[tuple[str, str, FieldValue | None]]:
+    """(field, unit, value), None where a value that is held, or may be, is no longer wanted."""
     for field, values in desired.items():
         there = held.get(field, {})
         yield from ((field, unit, value) for unit, value in values.items() if not same(there.get(unit), value))
-    for field, values in held.items():
+    for field, units in held.items():
         wanted = desired.get(field, {})
-        yield from ((field, unit, None) for unit in values if unit not in wanted)
+        yield from ((field, unit, None) for unit in units if unit not in wanted)
 
 
 def _clears(fields: Mapping[str, tuple[str, ...]]) -> list[ClearFields]:
@@ -116,7 +123,7 @@ def same(held: object, wanted: object) -> bool:
     return held == wanted
 
 
-def _field_lines(operations: Iterable[WriteOp]) -> list[str]:
+def _field_lines(operations: Iterable[WriteOp], noun: str) -> list[str]:
     written: dict[str, set[str]] = defaultdict(set)
     cleared: dict[str, set[str]] = defaultdict(set)
     for op in operations:
@@ -130,28 +137,28 @@ def _field_lines(operations: Iterable[WriteOp]) -> list[str]:
                 for field, value in fields.items():
                     (cleared if value is None else written)[field].add(unit)
     return [
-        *(f"set {field} on {_units(units)}" for field, units in written.items()),
-        *(f"take {field} away from {_units(units)}" for field, units in cleared.items()),
+        *(f"set {field} on {_units(units, noun)}" for field, units in written.items()),
+        *(f"take {field} away from {_units(units, noun)}" for field, units in cleared.items()),
     ]
 
 
-def _units(units: set[str]) -> str:
+def _units(units: set[str], noun: str) -> str:
     shown = sorted(units, key=natural_key)
     # Ids of some tools are long: five of them hide what the line says.
     named = few(shown, most=5 if len(shown[0]) <= 12 else 1)
-    return f"{len(shown):,} unit{'' if len(shown) == 1 else 's'} ({named})"
+    return f"{counted(len(shown), noun)} ({named})"
 
 
-def _describe(op: WriteOp) -> str | None:
+def _describe(op: WriteOp, noun: str) -> str | None:
     match op:
         case PutView(title=title, status_field=field, status_value=value, order_field=order):
             return f'put the tab "{title}" ({field} = {value}, lowest {order} first)'
         case PutSummary(text=text):
             return f"put into the description: {text}"
         case PutReviewTasks(items=items):
-            return f"make review tasks for {_units({item.unit for item in items})}"
+            return f"make review tasks for {_units({item.unit for item in items}, noun)}"
         case DrawMarks(items=items):
-            return f"show each rater's marks on the review tasks of {_units({item.unit for item in items})}"
+            return f"show each rater's marks on the review tasks of {_units({item.unit for item in items}, noun)}"
         case RemoveView():
             return "delete our tab"
         case RemoveSummary():

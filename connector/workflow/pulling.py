@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,6 +14,7 @@ from connector.store import Store, StoredSource
 from connector.tools.base import Cursor, Page, Project, Tool
 from connector.workflow.fields import sort_fields
 from connector.workflow.writing import (
+    BARE,
     FIELD,
     FOREIGN,
     INTENT,
@@ -20,14 +22,14 @@ from connector.workflow.writing import (
     REVIEW_PROJECT,
     REVIEW_TASK,
     SUMMARY,
+    UNFINISHED,
     VIEW,
+    Known,
     Progress,
     columns_of,
     earlier_reviews,
     fields_known,
 )
-
-Known = Callable[[str], Collection[str] | None]
 
 FULL_PULL_EVERY = 24 * 3600.0
 """Seconds between full pulls: what is deleted, users too, and in Argilla responses that a script uploads in bulk, show
@@ -88,6 +90,11 @@ class Pulled:
     ratings_kept: int = 0
     earlier_reviews: tuple[str, ...] = ()
 
+    @property
+    def changed(self) -> bool:
+        """Whether it brought anything."""
+        return self.full or bool(self.fetched or self.gone)
+
     def notes(self) -> list[str]:
         """What became of ratings that the tool does not hold any more, for people."""
         gone, kept = self.ratings_gone, self.ratings_kept
@@ -97,13 +104,47 @@ class Pulled:
 
 
 def reach(tool: Tool, store: Store, *, now: float, full: bool) -> Project:
-    """Open the project with what the store knows of it, or, before a full pull, as if for the first time."""
+    """Open the project with what the store knows of it, or, before a full pull, as if for the first time.
+
+    What the store holds of a project that has another name now goes on under that one.
+    """
     stored = store.source(tool.source)
-    return tool.open("" if stored is None or _is_due(stored, now, full=full) else stored.settings)
+    project = tool.open() if stored is None else _opened(tool, stored, fresh=_is_due(stored, store, now, full=full))
+    if project.is_named:
+        with store.transaction():
+            _take_over(store, project)
+    return project
 
 
-def _is_due(stored: StoredSource, now: float, *, full: bool) -> bool:
-    return full or stored.full_pull_at is None or not 0 <= now - stored.full_pull_at < FULL_PULL_EVERY
+def _opened(tool: Tool, stored: StoredSource, *, fresh: bool) -> Project:
+    if fresh:
+        with suppress(NotThere):
+            project = tool.open()
+            if not project.is_named or project.link == stored.link:
+                return project
+    # Only with what is known can the tool say what became of the project that had the name.
+    return tool.open(stored.settings)
+
+
+def _take_over(store: Store, project: Project) -> None:
+    there = store.source(project.source)
+    if there is not None and there.link == project.link:
+        return
+    same = next((one for one in store.sources() if one.link == project.link), None)
+    if there is not None:
+        if same is None and not project.former_stays:
+            return  # made again: what is not there any more goes with the pull
+        store.rename_source(project.source, there.link)  # set aside until it is asked for by its new name
+    if same is not None:
+        store.rename_source(same.source, project.source)
+
+
+def _is_due(stored: StoredSource, store: Store, now: float, *, full: bool) -> bool:
+    """Whether everything is to be read: when asked, once a day, and after a removal that did not come to its end, whose
+    last step may be done without the ledger knowing."""
+    if full or stored.full_pull_at is None or store.item(stored.source, UNFINISHED):
+        return True
+    return not 0 <= now - stored.full_pull_at < FULL_PULL_EVERY
 
 
 def pull(
@@ -126,7 +167,7 @@ def pull(
     DataNotTrusted : the pull was cut short; nothing of it is kept.
     """
     stored = store.source(project.source)
-    whole = stored is None or project.is_new or _is_due(stored, now, full=full)
+    whole = stored is None or project.is_new or _is_due(stored, store, now, full=full)
     missing = _Missing(tool)
     earlier: tuple[str, ...] = ()
     with store.transaction():
@@ -137,6 +178,8 @@ def pull(
             fetched, cursor, gone = _everything(tool, store, project.source, prefix, known, missing, progress)
             _mend_ledger(store, project.source, found)
             mend_reviews(tool, store, project.source, found.get(REVIEW_PROJECT))
+            if store.item(project.source, UNFINISHED):
+                store.record(project.source, UNFINISHED, {"": False})
         else:
             fetched, cursor, gone = _changes(tool, store, project, stored, prefix, missing, progress)
         full_pull_at = now if whole or stored is None else stored.full_pull_at
@@ -174,12 +217,15 @@ def _everything(
 
 def _claim(store: Store, source: str, prefix: str) -> None:
     """Where a person took over one field of a unit its others are ours all the same: the rest of the units say so."""
-    proven = [item.removeprefix(FIELD) for item in store.ledger(source, FIELD)]
+    proven: dict[str, tuple[Any, ...]] = {item.removeprefix(FIELD): () for item in store.ledger(source, FIELD)}
     for unit in {unit for units in store.ledger(source, FOREIGN).values() for unit in units}:
-        if any(item.startswith((FIELD, INTENT)) for item in store.items_of(source, unit)):
+        items = store.items_of(source, unit)
+        if any(item.startswith((FIELD, INTENT)) for item in items):
             continue
         data = store.data_of(source, unit)
-        ours, foreign = sort_fields(data, prefix, proven)
+        # Nothing else of its content stands where fields of ours do.
+        held = {name: data[name] for name in data if FOREIGN + name in items}
+        ours, foreign = sort_fields(held, prefix, proven)
         store.put_data(source, unit, _without(data, ours))
         _enter_fields(store, source, unit, ours, foreign)
 
@@ -194,8 +240,10 @@ def _changes(
     progress: Progress,
 ) -> tuple[int, Cursor, int]:
     source, cursor, fetched = project.source, stored.cursor, 0
-    known = fields_known(store, source)
+    known: Known | None = None
     for page in tool.pull_changed(stored.cursor, store.known(source)):
+        if known is None:
+            known = fields_known(store, source, None if store.wrote_fields(source) else columns_of(tool.find_ours()))
         _keep(store, source, page, prefix, known, missing)
         fetched += len(page.units) + len(page.skipped)
         cursor = page.cursor
@@ -212,8 +260,12 @@ def _changes(
 def _keep(store: Store, source: str, page: Page, prefix: str, known: Known, missing: _Missing) -> None:
     for found in page.units:
         unit = missing.put_back(store, source, found)
-        ours, foreign = sort_fields(unit.data, prefix, known(unit.id))
+        ours, foreign = sort_fields(unit.fields, prefix, known(unit.id))
         store.put_unit(source, unit._replace(data=_without(unit.data, ours)))
+        if unit.bare:
+            store.record(source, BARE, {unit.id: True})
+        elif not ours:
+            store.strike(source, BARE, [unit.id])
         _enter_fields(store, source, unit.id, ours, foreign)
     for skipped in page.skipped:
         store.put_skipped(source, skipped.unit, skipped.reason)

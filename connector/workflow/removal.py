@@ -14,9 +14,10 @@ from connector.store import Store
 from connector.tools.base import RemoveReview, RemoveSummary, RemoveView, ResetColumns, Tool, WriteOp
 from connector.workflow.fields import sort_fields
 from connector.workflow.plan import WritePlan, plan_removal
-from connector.workflow.pulling import Known
+from connector.workflow.pulling import reach
 from connector.workflow.sources import Reached, Source, opened
 from connector.workflow.writing import (
+    BARE,
     COLUMNS,
     DEFAULT_VIEW,
     FOREIGN,
@@ -24,7 +25,9 @@ from connector.workflow.writing import (
     REVIEW_MARKS,
     REVIEW_PROJECT,
     REVIEW_TASK,
+    UNFINISHED,
     VIEW,
+    Known,
     Progress,
     Written,
     apply_plan,
@@ -34,15 +37,15 @@ from connector.workflow.writing import (
     fields_known,
 )
 
-UNFINISHED = "removal"
-"""In the ledger from the first step of a removal to its end: the columns are still to be reset after a crash."""
-
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """What stood in a project and was, or would be, taken away; `review_project` is one that stays, `earlier_reviews`
-    those of projects that had this one's name and are gone, which stay too. `noun` is what people call one of its
-    units."""
+    """What is to be taken away from a project (`plan`), and what was, or in a dry run would be, in `lines` for people.
+
+    review_project : one that stays. earlier_reviews : those of projects that had this one's name and are gone, which
+    stay too. noun : what people call one of its units. unread : units that cannot be read, so that what of ours stands
+    on them stays.
+    """
 
     name: str
     noun: str
@@ -51,6 +54,7 @@ class Removal:
     written: Written | None = None
     review_project: str | None = None
     earlier_reviews: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
 
 
 def remove(
@@ -71,7 +75,7 @@ def remove(
     ------
     WritesFailed : something did not arrive; running again goes on from there.
     """
-    reached = opened(sources, lambda tool: tool.open())
+    reached = opened(sources, lambda tool: reach(tool, store, now=0.0, full=True))
     planned = [_planned(one, store, prefix, review=review, reading=reading) for one in reached]
     if dry_run:
         return tuple(planned)
@@ -88,8 +92,8 @@ def remove(
             failures[one.name] = error
             continue
         arrived[one.name] = written
-        store.forget_writes(source, keep_review=not review)
-        done.append(replace(removal, written=written))
+        store.forget_writes(source, keep_review=not review, left=removal.unread)
+        done.append(replace(removal, written=written, lines=written.arrived()))
     if failures:
         failures = {one.name: failures[one.name] for one in reached if one.name in failures}
         raise failed_together(failures, arrived, alone=len(reached) == 1)
@@ -100,7 +104,7 @@ def _planned(one: Reached, store: Store, prefix: str, *, review: bool, reading: 
     tool, source = one.tool, one.project.source
     found = tool.find_ours()
     known = fields_known(store, source, columns_of(found))
-    fields = _fields_in_tool(tool, prefix, known, reading)
+    fields, unread = _fields_in_tool(tool, prefix, known, reading)
     operations: list[WriteOp] = []
     ledger = store.ledger(source)
     default = ledger.get(DEFAULT_VIEW, {}).get("")
@@ -115,26 +119,28 @@ def _planned(one: Reached, store: Store, prefix: str, *, review: bool, reading: 
     if review:
         operations += [RemoveReview(one) for one in (review_project, *earlier) if one is not None]
     left_over = any(
-        not item.startswith(FOREIGN) and item not in {REVIEW_PROJECT, REVIEW_TASK, REVIEW_MARKS, REVIEW_LETTER}
+        not item.startswith(FOREIGN) and item not in {BARE, REVIEW_PROJECT, REVIEW_TASK, REVIEW_MARKS, REVIEW_LETTER}
         for item in ledger
     )
-    if fields or COLUMNS in found or left_over:
+    if fields or found.get(COLUMNS) or left_over:
         operations.append(ResetColumns())
-    plan = WritePlan(tuple(operations))
-    if review:
-        return Removal(one.name, tool.capabilities.noun, plan, plan.lines())
-    return Removal(
-        one.name, tool.capabilities.noun, plan, plan.lines(), review_project=review_project, earlier_reviews=earlier
-    )
+    plan = WritePlan(tuple(operations), tool.capabilities.noun)
+    removal = Removal(one.name, plan.noun, plan, plan.lines(), unread=unread if plan else ())
+    return removal if review else replace(removal, review_project=review_project, earlier_reviews=earlier)
 
 
-def _fields_in_tool(tool: Tool, prefix: str, known: Known, progress: Progress) -> Mapping[str, tuple[str, ...]]:
+def _fields_in_tool(
+    tool: Tool, prefix: str, known: Known, progress: Progress
+) -> tuple[Mapping[str, tuple[str, ...]], tuple[str, ...]]:
+    """The fields of ours on each unit, and the units that cannot be read."""
     fields: dict[str, tuple[str, ...]] = {}
+    unread: list[str] = []
     done = 0
     for page in tool.pull():
         for unit in page.units:
-            if names := tuple(sorted(sort_fields(unit.data, prefix, known(unit.id))[0])):
+            if names := tuple(sorted(sort_fields(unit.fields, prefix, known(unit.id))[0])):
                 fields[unit.id] = names
-        done += len(page.units)
+        unread += [skipped.unit for skipped in page.skipped]
+        done += len(page.units) + len(page.skipped)
         progress(done, page.total)
-    return fields
+    return fields, tuple(unread)

@@ -30,6 +30,22 @@ def review_items(
     until then a rater who opened the review project would see the others' votes. The votes on every question are shown.
     `limit` is the most review tasks there should be, those of `existing` counted. `letters` are those dealt so far
     (`dealt_letters`); `names` gives rater id -> name where the raters are to be named, and is asked only if needed.
+    `possible` as for `unreviewed`.
+    """
+    new = unreviewed(report, required_ratings=required_ratings, existing=existing, possible=possible)
+    room = len(new) if limit is None else max(0, limit - len(existing))
+    return tuple(_items(report, new[:room], _labels(report, letters, names))) if new[:room] else ()
+
+
+def unreviewed(
+    report: AgreementReport,
+    *,
+    required_ratings: int,
+    existing: Collection[str],
+    possible: Callable[[str], bool],
+) -> list[str]:
+    """The units that go to review and have no review task, lowest agreement first, without regard to a limit.
+
     `possible` says whether a unit stands where review tasks can be made.
     """
     worst: dict[str, float] = {}
@@ -37,12 +53,10 @@ def review_items(
         for unit in _conflicts(question, required_ratings):
             agreement = question.tasks[unit].agreement
             worst[unit] = min(worst.get(unit, 1.0), 1.0 if agreement is None else agreement)
-    new = sorted(
+    return sorted(
         (unit for unit in worst if unit not in existing and possible(unit)),
         key=lambda unit: (worst[unit], natural_key(unit)),
     )
-    room = len(new) if limit is None else max(0, limit - len(existing))
-    return tuple(_items(report, new[:room], _labels(report, letters, names))) if new[:room] else ()
 
 
 def items_to_draw(

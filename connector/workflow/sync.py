@@ -20,6 +20,7 @@ from connector.tools.base import (
     PutView,
     RemoveSummary,
     RemoveView,
+    ResetColumns,
     ReviewItem,
     WriteOp,
 )
@@ -28,7 +29,7 @@ from connector.workflow.joining import Joined
 from connector.workflow.measure import Measured, collect_joined, distrust, measure, required_ratings
 from connector.workflow.plan import Fields, WritePlan, plan_fields, plan_units
 from connector.workflow.pulling import Pulled, mend_reviews, pull
-from connector.workflow.review import dealt_letters, items_to_draw, review_items
+from connector.workflow.review import dealt_letters, items_to_draw, review_items, unreviewed
 from connector.workflow.sources import Reached, Source, join_stored, reach_all
 from connector.workflow.writing import (
     DEFAULT_VIEW,
@@ -46,6 +47,7 @@ from connector.workflow.writing import (
     Written,
     apply_plan,
     failed_together,
+    held_fields,
     view_value,
 )
 
@@ -68,6 +70,8 @@ class Synced:
     view_link: str | None
     earlier_reviews: tuple[str, ...] = ()
     """Links to the review projects of projects that had this one's name and are gone."""
+    reviews_seen: bool = True
+    """Whether it was looked which review tasks are there; a run that finds nothing changed does without."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +101,11 @@ def sync(
     reached = reach_all(sources, store, now=started, full=full)
     joined = join_stored(sources, reached, store, settings)
     pulls = [_pull(one, store, settings, started, watch, full=full) for one in reached]
+    if settings.review is not None and any(pulled.changed for pulled in pulls):
+        for one, pulled in zip(reached, pulls, strict=True):
+            if not pulled.full:  # a full pull has looked already
+                with store.transaction():
+                    mend_reviews(one.tool, store, one.project.source, None)
     runs = [store.start_run(one.project.source, "sync", started) for one in reached]
     measured = measure_joined(joined, settings)
     try:
@@ -124,6 +133,7 @@ def sync(
             _review_link(one, store),
             store.item(one.project.source, VIEW_LINK) or _listed(one.project, settings),
             tuple(map(one.tool.review_link, pulled.earlier_reviews)),
+            any(found.changed for found in pulls),
         )
         for one, pulled, plan, done in zip(reached, pulls, plans, written, strict=True)
     )
@@ -172,15 +182,21 @@ def _write(
 @dataclass(frozen=True, slots=True)
 class ReviewStatus:
     """Review tasks of a project: how many there are, how many of them nobody has decided, how many conflicts wait for
-    one, how many were made now."""
+    one, how many were made now.
+
+    beyond : those of `waiting` for which `review.limit` leaves no room. orphans : review tasks, not among `existing`,
+    whose units were deleted. noun : what people call a unit. notes : what became of ratings that are in no tool now.
+    """
 
     project: str | None
     existing: int
     undecided: int
     waiting: int
     made: int
+    beyond: int = 0
+    orphans: int = 0
+    noun: str = "task"
     notes: tuple[str, ...] = ()
-    """What became of ratings that are in no tool now."""
 
     def lines(self) -> list[str]:
         """For people."""
@@ -188,7 +204,13 @@ class ReviewStatus:
         made = f"{counted(self.made, 'review task')} made; " if self.made else ""
         undecided = f", {self.undecided:,} of them undecided" if self.existing else ""
         there, waiting = counted(self.existing, "review task"), counted(self.waiting, "conflict")
-        return [*self.notes, f"{made}{there}{where}{undecided}; {waiting} without one."]
+        part = f"{self.beyond:,} of them " if self.beyond < self.waiting else ""
+        beyond = f", {part}beyond review.limit" if self.beyond else ""
+        lines = [*self.notes, f"{made}{there}{where}{undecided}; {waiting} without one{beyond}."]
+        if self.orphans:
+            also = counted(self.orphans, "more review task belongs", "more review tasks belong")
+            lines.append(f"{also} to {self.noun}s that were deleted since.")
+        return lines
 
 
 def review(sources: Sequence[Source], store: Store, settings: Settings, *, create: bool, watch: Watch) -> ReviewStatus:
@@ -209,24 +231,48 @@ def review(sources: Sequence[Source], store: Store, settings: Settings, *, creat
             mend_reviews(one.tool, store, one.project.source, None)
     measured = measure_joined(joined, settings)
     distrust(measured.table, joined)
-    operations = _reviews(reached, settings, measured, [store.ledger(one.project.source) for one in reached])
+    ledgers = [store.ledger(one.project.source) for one in reached]
+    operations = _reviews(reached, settings, measured, ledgers)
     new = [op for found in operations.values() for op in found if isinstance(op, PutReviewTasks)]
-    waiting = sum(len(op.items) for op in new)
+    waiting = len(
+        unreviewed(
+            measured.report,
+            required_ratings=required_ratings(settings),
+            existing=_reviewed(joined, reached, ledgers),
+            possible=lambda unit: _review_place(joined, reached, unit) is not None,
+        )
+    )
+    beyond = waiting - sum(len(op.items) for op in new)
     made = 0
     if create and operations:
-        plans = [WritePlan(operations.get(one.place, ())) for one in reached]
+        plans = [WritePlan(operations.get(one.place, ()), one.tool.capabilities.noun) for one in reached]
         _verify(reached, plans)
         made = sum(written.review_tasks for written in _write(reached, store, plans, measured.report, watch))
     there = {one.name: store.item(one.project.source, REVIEW_PROJECT) for one in reached}
     projects = [str(place) if len(there) == 1 else f"{place} ({name})" for name, place in there.items() if place]
-    tasks = {one.name: store.ledger(one.project.source, REVIEW_TASK).get(REVIEW_TASK, {}) for one in reached}
+    tasks: dict[str, set[str]] = {}
+    orphans = 0
+    for one in reached:
+        source = one.project.source
+        of_all = store.ledger(source, REVIEW_TASK).get(REVIEW_TASK, {}).keys()
+        tasks[one.name] = of_all & (store.known(source).keys() | store.skipped(source).keys())
+        orphans += len(of_all - tasks[one.name])
     undecided = sum(
-        len(tasks[one.name].keys() & set(one.tool.undecided(str(there[one.name]))))
-        for one in reached
-        if tasks[one.name]
+        len(tasks[one.name] & set(one.tool.undecided(str(there[one.name])))) for one in reached if tasks[one.name]
     )
     existing = sum(map(len, tasks.values()))
-    return ReviewStatus(", ".join(projects) or None, existing, undecided, waiting - made, made, tuple(notes))
+    nouns = {one.tool.capabilities.noun for one in reached}
+    return ReviewStatus(
+        ", ".join(projects) or None,
+        existing,
+        undecided,
+        waiting - made,
+        made,
+        beyond,
+        orphans,
+        nouns.pop() if len(nouns) == 1 else "unit",
+        tuple(notes),
+    )
 
 
 def plan_writes(reached: Sequence[Reached], store: Store, settings: Settings, measured: Measured) -> list[WritePlan]:
@@ -241,7 +287,8 @@ def plan_writes(reached: Sequence[Reached], store: Store, settings: Settings, me
             (
                 *_shown(one, store, settings, measured, ledger),
                 *reviews.get(one.place, ()),
-            )
+            ),
+            one.tool.capabilities.noun,
         )
         for one, ledger in zip(reached, ledgers, strict=True)
     ]
@@ -279,9 +326,18 @@ def _shown(
         )
         of = "" if measured.joined is None or len(measured.joined.parts) == 1 else f" of {one.name}"
         desired = _spare(fitting(_of_tasks(one, measured, desired), can.longest_text), ledger, can.noun, of)
-        held = {item.removeprefix(FIELD): values for item, values in ledger.items() if item.startswith(FIELD)}
+        unread = store.skipped(one.project.source)
+        held = {
+            field: {unit: value for unit, value in values.items() if unit not in unread}
+            for field, values in held_fields(ledger).items()
+        }
         created = store.created(one.project.source) if can.per_unit else {}
         operations += plan_units(desired, held, created) if can.per_unit else plan_fields(desired, held)
+        may_be = field_names(
+            report.questions, prefix=push.prefix, scores=push.scores, majority=push.majority == "complete"
+        )
+        if any(values for field, values in held.items() if field not in may_be):
+            operations.append(ResetColumns())
     if can.view:
         operations += _view(settings, report, ledger)
     if can.summary:
@@ -345,6 +401,23 @@ def known_letters(ledgers: Sequence[Mapping[str, Mapping[str, Any]]]) -> dict[st
     return {rater: int(place) for ledger in ledgers for rater, place in ledger.get(REVIEW_LETTER, {}).items()}
 
 
+def _reviewed(
+    joined: Joined, reached: Sequence[Reached], ledgers: Sequence[Mapping[str, Mapping[str, object]]]
+) -> set[str]:
+    """The table's units that have a review task."""
+    return {
+        unit
+        for one, ledger in zip(reached, ledgers, strict=True)
+        for unit in joined.names_of(one.place, ledger.get(REVIEW_TASK, {}))
+    }
+
+
+def _review_place(joined: Joined, reached: Sequence[Reached], unit: str) -> tuple[int, str] | None:
+    """The source and the task that a unit's review task is made for: the first in a tool that has some."""
+    reviewing = {one.place for one in reached if one.tool.capabilities.review}
+    return next((held for held in joined.holders(unit) if held[0] in reviewing), None)
+
+
 def _reviews(
     reached: Sequence[Reached],
     settings: Settings,
@@ -357,11 +430,7 @@ def _reviews(
     review, joined = settings.review, measured.joined
     if review is None or joined is None:
         return {}
-    reviewing = {one.place: one for one in reached if one.tool.capabilities.review}
     tasks: dict[int, list[ReviewItem]] = {}
-
-    def first(unit: str) -> tuple[int, str] | None:
-        return next((held for held in joined.holders(unit) if held[0] in reviewing), None)
 
     def names() -> dict[str, str]:
         found: dict[str, str] = {}
@@ -377,16 +446,12 @@ def _reviews(
         required_ratings=required_ratings(settings),
         letters=letters,
         names=by_name,
-        existing={
-            unit
-            for one, ledger in zip(reached, ledgers, strict=True)
-            for unit in joined.names_of(one.place, ledger.get(REVIEW_TASK, {}))
-        },
+        existing=_reviewed(joined, reached, ledgers),
         limit=review.limit,
-        possible=lambda unit: first(unit) is not None,
+        possible=lambda unit: _review_place(joined, reached, unit) is not None,
     )
     for item in items:
-        if (held := first(item.unit)) is not None:
+        if (held := _review_place(joined, reached, item.unit)) is not None:
             tasks.setdefault(held[0], []).append(item._replace(unit=held[1]))
     found: dict[int, tuple[WriteOp, ...]] = {}
     for one, ledger in zip(reached, ledgers, strict=True):

@@ -136,6 +136,16 @@ class RecordedArgilla(Served):
     def record(self, number: str) -> dict[str, Any]:
         return next(one for one in self.records if one["id"] == number)
 
+    def half_signs(self, request: Request) -> Answer:
+        """A fault: as the real server does, refuse an answer in which half of a surrogate pair stands, what was asked
+        for being done all the same."""
+        answer = self.real(request)
+        try:
+            json.dumps(answer.body, ensure_ascii=False).encode()
+        except UnicodeEncodeError as error:
+            return Answer(422, {"detail": str(error)})
+        return answer
+
     def remake(self, *, keep_as: str | None = None) -> None:
         """Delete the dataset, or give it another name, and make one of its name, without records."""
         old = self.datasets[0]

@@ -159,7 +159,7 @@ def test_ar_05_no_response_is_ever_pushed(synced: SyncedDataset) -> None:
     assert [record["responses"] for record in synced.server.records] == held
 
 
-def _dies(place: int, monkeypatch: pytest.MonkeyPatch, synced: SyncedDataset, *arguments: str) -> bool:
+def _dies(place: int, monkeypatch: pytest.MonkeyPatch, synced: SyncedDataset, *arguments: str, **sections: Any) -> bool:
     """Whether a run was killed behind its call number `place`, or had ended before."""
     seen = itertools.count()
     call = Client.call
@@ -173,7 +173,7 @@ def _dies(place: int, monkeypatch: pytest.MonkeyPatch, synced: SyncedDataset, *a
     with monkeypatch.context() as patched:
         patched.setattr(Client, "call", dying)
         try:
-            synced(*arguments, review=True)
+            synced(*arguments, review=True, **sections)
         except Killed:
             return True
     return False
@@ -204,6 +204,125 @@ def test_a_removal_that_dies_anywhere_is_completed(make: Make, monkeypatch: pyte
         synced("remove", "--review", review=True)
         assert synced.world.state() == before, place
     assert place > 10, "it has died at every call"
+
+
+def test_a_sync_after_a_removal_that_died_puts_everything_back(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = make()
+    whole("sync", review=True)
+    for place in itertools.count():
+        synced = make()
+        synced("sync", review=True)
+        if not _dies(place, monkeypatch, synced, "remove", "--review"):
+            break
+        synced("sync", review=True)
+        assert synced.shown() == whole.shown(), place
+        assert len(synced.calls("sync", review=True)) == 2, "everything is read again once"
+    assert place > 10, "it has died at every call"
+
+
+def test_what_a_dead_run_may_have_taken_away_is_put_back_by_one_that_wants_it(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = make()
+    whole("sync", review=True)
+    off = {"scores": False, "majority": "off"}
+    for place in itertools.count():
+        synced = make()
+        synced("sync", review=True)
+        if not _dies(place, monkeypatch, synced, "sync", push=off):
+            break
+        synced("sync", review=True)
+        assert synced.shown() == whole.shown(), place
+    assert place > 2, "it has died at every call"
+
+
+@pytest.mark.parametrize("ends", ["remove", "sync, remove"])
+def test_metadata_that_were_null_are_null_again_wherever_a_run_died(
+    make: Make, monkeypatch: pytest.MonkeyPatch, ends: str
+) -> None:
+    for place in itertools.count():
+        synced = make()
+        for record in synced.server.records[::2]:
+            record["metadata"] = None
+        before = [copy.deepcopy(record["metadata"]) for record in synced.server.records]
+        if not _dies(place, monkeypatch, synced, "sync"):
+            break
+        for verb in ends.split(", "):
+            synced(verb, *(["--review"] if verb == "remove" else []), review=True)
+        assert [record["metadata"] for record in synced.server.records] == before, place
+    assert place > 20, "it has died at every call"
+
+
+def test_metadata_that_were_null_are_null_again_after_each_of_two_lives(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for place in itertools.count():
+        synced = make()
+        for record in synced.server.records:
+            record["metadata"] = None
+        before = [copy.deepcopy(record["metadata"]) for record in synced.server.records]
+        synced("sync", review=True)
+        synced("remove", "--review", review=True)
+        if not _dies(place, monkeypatch, synced, "sync"):
+            break
+        synced("remove", "--review", review=True)
+        assert [record["metadata"] for record in synced.server.records] == before, place
+    assert place > 10, "it has died at every call"
+
+
+PREFIXES = ["iaa_", "iaa", "zz_", "status_", "majority"]
+
+
+@pytest.mark.parametrize("now", PREFIXES)
+@pytest.mark.parametrize("written", PREFIXES)
+def test_a_removal_under_any_prefix_finds_the_fields_of_any(synced: SyncedDataset, written: str, now: str) -> None:
+    before = synced.world.state()
+    assert synced("sync", push={"prefix": written}) == 0
+    assert None not in synced.fields(f"{written}status")
+    assert synced("sync", "--full", push={"prefix": written}) == 0
+    assert synced("remove", push={"prefix": now}) == 0
+    assert synced.world.state() == before
+
+
+@pytest.mark.parametrize("lost", [False, True])
+@pytest.mark.parametrize("prefix", PREFIXES)
+def test_a_prefix_may_end_as_it_likes(synced: SyncedDataset, prefix: str, lost: bool) -> None:
+    push = {"prefix": prefix}
+    synced("sync", push=push)
+    if lost:
+        for file in synced.folder.glob("connector.db*"):
+            file.unlink()
+    before = len(synced.server.log)
+    assert synced("sync", "--full", push=push) == 0
+    assert [one.path for one in synced.server.log[before:] if one.method != "GET"] == []
+
+
+def test_a_removal_keeps_in_mind_what_it_could_not_read(
+    synced: SyncedDataset, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = synced.world.state()
+    synced("sync", push={"prefix": "old_"})
+    with synced.world.malformed() as broken:
+        assert synced("remove") == 0
+    assert f"1 record is malformed ({broken}): fields of ours that stand there stay" in " ".join(
+        capsys.readouterr().out.split()
+    )
+    assert len([one for one in synced.fields("old_status") if one is not None]) == 1
+    synced("remove")
+    assert synced.world.state() == before
+
+
+def test_fields_of_a_record_that_are_called_as_ours_are_none_of_our_business(synced: SyncedDataset) -> None:
+    """They stand beside the metadata, and so do their values where they look like ours."""
+    for record in synced.server.records[:5]:
+        record["fields"] |= {"iaa_status": "please look", "iaa_majority": "pos", "iaa_raters": "3"}
+    before = synced.world.state()
+    for run in (["check"], ["sync"], ["sync", "--full"]):
+        assert synced(*run) == 0, run
+    assert None not in synced.fields()
+    assert [call for call in synced.calls("sync", "--full") if not call.startswith("GET")] == []
+    assert synced("remove") == 0
+    assert synced.world.state() == before
 
 
 def _forget(synced: SyncedDataset, *, user: bool) -> tuple[list[int], list[int]]:
@@ -488,6 +607,7 @@ def test_an_old_review_dataset_that_holds_others_records_stays_and_is_told(
     synced("remove", "--review", review=True)
     said = capsys.readouterr().out
     assert f"The review project {held.dataset['id']} stays: it holds" in said
+    assert f"delete the review project {held.dataset['id']}" not in said
     assert [one.dataset["id"] for one in synced.server.datasets[1:]] == [held.dataset["id"]]
     assert [len(one["responses"]) for one in held.records] == [1, 0]
 
@@ -536,6 +656,37 @@ def test_the_status_counts_what_nobody_has_decided(synced: SyncedDataset, capsys
     assert capsys.readouterr().out == f"0 review tasks; {n_conflicts} conflicts without one.\n"
     synced("review", "create", review=True)
     assert f"{n_conflicts} of them undecided; 0 conflicts" in capsys.readouterr().out
+
+
+def test_review_records_that_a_person_deleted_are_made_again_once_the_status_has_seen_it(
+    synced: SyncedDataset, capsys: pytest.CaptureFixture[str]
+) -> None:
+    synced("sync", review=True)
+    held = synced.server.datasets[1]
+    there = {one["external_id"] for one in held.records}
+    del held.records[1]
+    capsys.readouterr()
+    assert len(synced.calls("sync", review=True)) == 2
+    assert "whether all review tasks are there still was not looked at" in capsys.readouterr().out
+    synced("review", "status", review=True)
+    assert "; 1 conflict without one." in capsys.readouterr().out
+    synced("sync", review=True)
+    assert {one["external_id"] for one in held.records} == there
+
+
+def test_the_status_tells_review_records_of_deleted_records_apart(
+    synced: SyncedDataset, capsys: pytest.CaptureFixture[str]
+) -> None:
+    synced("sync", review=True)
+    held = synced.server.datasets[1]
+    synced.world.delete(held.records[0]["external_id"])
+    capsys.readouterr()
+    synced("review", "status", review=True)
+    n = len(held.records) - 1
+    assert capsys.readouterr().out.splitlines() == [
+        f"{n} review tasks in project {held.dataset['id']}, {n} of them undecided; 0 conflicts without one.",
+        "1 more review task belongs to records that were deleted since.",
+    ]
 
 
 def test_the_votes_stand_by_rater_and_in_the_order_of_the_datasets_questions(synced: SyncedDataset) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 from connector.errors import FixConfiguration, ToolTrouble
 from connector.tools.argilla import write
 from connector.tools.argilla.tool import Argilla
-from connector.tools.base import PutFields, PutReviewTasks, RemoveReview, ReviewItem, SetField
+from connector.tools.base import PutFields, PutReviewTasks, Receipt, RemoveReview, ReviewItem, SetField
 from tests.contract.argilla_world import PROPERTY, RecordedArgillaWorld
 from tests.contract.recorded_argilla import Held, RecordedArgilla
 from tests.contract.served import Answer, Fault, Request
@@ -370,6 +371,36 @@ def test_of_a_dataset_with_others_records_only_ours_that_nobody_answered_go(
     assert sorted(removed.written) == sorted([ids[0], ids[2]])
     assert removed.remote == {"kept_project": held.dataset["id"], "kept": "1", "kept_others": "1"}
     assert [one["external_id"] for one in held.records] == [ids[1], "hers"]
+
+
+def test_nothing_goes_of_the_review_dataset_of_another_dataset_that_is_there(
+    server: RecordedArgilla, world: RecordedArgillaWorld, tool: Argilla, ids: list[str]
+) -> None:
+    """A store may still call it that of the dataset whose name it had."""
+    number = review(tool, *ids[:3]).remote["review_project"]
+    server.remake(keep_as="other")
+    before = world.state()
+    removed = world.argilla().apply(RemoveReview(number))
+    assert (removed.written, removed.remote) == ((), {"kept_project": number, "kept_others": "3"})
+    assert world.state() == before
+
+
+@pytest.mark.parametrize("page", [1, 2])
+def test_a_review_dataset_that_another_run_deletes_at_the_same_time_is_gone(
+    page: int, server: RecordedArgilla, world: RecordedArgillaWorld, tool: Argilla, ids: list[str]
+) -> None:
+    before = world.state()
+    number = review(tool, *ids).remote["review_project"]
+    pages = itertools.count(1)
+
+    def deletes(request: Request) -> None:
+        if request.is_page and number in request.path and next(pages) == page:
+            server.datasets.remove(server.held(number))
+
+    with server.failing(deletes):
+        assert world.argilla().apply(RemoveReview(number)) == Receipt()
+    assert next(pages) == page + 1
+    assert world.state() == before
 
 
 def test_the_source_is_never_removed_as_a_review_dataset(

@@ -152,7 +152,7 @@ def test_changed_ratings_change_their_own_task_and_nobody_elses_predictions(proj
     project.world.api("POST", f"/api/projects/{room}/import/predictions", [models])
     other = review_task(project, 103)["predictions"]
     mark(project, 102, agreeing(span(1, 3)))
-    assert project.planned(review={})[-1] == "show each rater's marks on the review tasks of 1 unit (102)"
+    assert project.planned(review={})[-1] == "show each rater's marks on the review tasks of 1 task (102)"
     project.sync(review={})
     assert drawn(project, 102) == [
         ("my model", [span(0, 1)]), ("iaa Rater B", [span(5, 6)]), ("iaa Rater A", [span(1, 3)]), NOTHING,

@@ -235,7 +235,7 @@ def test_a_run_that_writes_in_part_says_what_arrived_and_what_did_not(
         assert project.shell("sync") == 6
     said = capsys.readouterr().err
     written, left = said.split("Not written (")
-    assert re.search(r"Written:\n  set iaa_status on 8 units", written)
+    assert re.search(r"Written:\n  set iaa_status on 8 tasks", written)
     assert left.count("put into the description: Agreement: alpha") == 1
     assert "connector: Some writes did not arrive (1 of " in left
     assert "run the same command again" in left
@@ -379,8 +379,9 @@ def test_a_removal_that_dies_anywhere_is_completed(make: Make, moment: str) -> N
     assert place >= 5
 
 
+@pytest.mark.parametrize("full", [False, True])
 @pytest.mark.parametrize("moment", ["call", "operation"])
-def test_a_sync_after_a_removal_that_died_puts_everything_back(make: Make, moment: str) -> None:
+def test_a_sync_after_a_removal_that_died_puts_everything_back(make: Make, moment: str, full: bool) -> None:
     unharmed = make()
     unharmed.sync(review={})
     for place in itertools.count():
@@ -389,13 +390,38 @@ def test_a_sync_after_a_removal_that_died_puts_everything_back(make: Make, momen
         project.sync(review={})
         if not _dying(project, moment, place, partial(project.remove, reviews=True)):
             break
-        project.sync(review={}, full=True)
+        project.sync(review={}, full=full)
         assert _of_source(project.shown()) == _of_source(unharmed.shown()), place
         assert project.reviewed() == unharmed.reviewed()
         assert project.tabs.count("Conflicts") == 1
+        with project.counting() as calls:
+            project.sync(review={})
+        assert (len(calls) <= 3, writes(calls)) == (True, []), "everything is read again once"
         project.remove(reviews=True)
         assert project.world.state() == before, place
     assert place >= 5
+
+
+@pytest.mark.parametrize("moment", ["call", "operation"])
+def test_what_a_dead_run_may_have_taken_away_or_changed_is_put_back_by_one_that_wants_it(
+    make: Make, moment: str
+) -> None:
+    """Nobody rates meanwhile, so that no task is read again: the ledger alone tells what may have happened."""
+    unharmed = make()
+    unharmed.sync()
+    off: dict[str, Any] = {"push": {"scores": False, "majority": "off", "view": False, "summary": False}}
+    other: dict[str, Any] = {"raters": {"exclude": ["2"]}}
+    for changed in (off, other):
+        for place in itertools.count():
+            project = make()
+            project.sync()
+            if not _dying(project, moment, place, partial(project.sync, **changed)):
+                break
+            assert not project.sync().pulled.full
+            assert _of_source(project.shown()) == _of_source(unharmed.shown()), (changed, place)
+            _ledger_is_true(project)
+            assert not [item for item in project.ledger() if item.startswith("intent:")]
+        assert place >= 3
 
 
 def test_a_removal_whose_writes_fail_is_6_and_is_completed(project: SyncedProject) -> None:
@@ -734,8 +760,8 @@ def test_a_sync_over_a_pull_that_is_cut_short_is_5_and_keeps_nothing_of_it(proje
 @pytest.mark.parametrize(
     ("push", "says", "gone"),
     [
-        ({"scores": False}, "take iaa_status away from 8 units", "iaa_status"),
-        ({"majority": "off"}, "take iaa_majority away from 3 units", "iaa_majority"),
+        ({"scores": False}, "take iaa_status away from 8 tasks", "iaa_status"),
+        ({"majority": "off"}, "take iaa_majority away from 3 tasks", "iaa_majority"),
         ({"view": False}, "tab", None),
         ({"summary": False}, "description", None),
     ],
@@ -770,7 +796,7 @@ def test_another_prefix_takes_the_old_fields_away(make: Make, full: bool) -> Non
     project.sync(review={})
     reviewed = project.reviewed()
     changed: dict[str, Any] = {"push": {"prefix": "zz_"}, "review": {}}
-    assert any("take iaa_status away from 8 units" in line for line in project.planned(full=full, **changed))
+    assert any("take iaa_status away from 8 tasks" in line for line in project.planned(full=full, **changed))
     project.sync(full=full, **changed)
     assert _of_source(project.shown()) == _of_source(always.shown())
     assert (project.reviewed(), len(project.review_projects)) == (reviewed, 1)
@@ -788,11 +814,67 @@ def test_another_prefix_takes_the_old_fields_away(make: Make, full: bool) -> Non
     assert _contents(project.world.state()) == _contents(before)
 
 
-def test_a_removal_under_another_prefix_finds_the_old_fields(project: SyncedProject) -> None:
+PREFIXES = ["iaa_", "iaa", "zz_", "status_", "majority"]
+
+
+@pytest.mark.parametrize("now", PREFIXES)
+@pytest.mark.parametrize("written", PREFIXES)
+def test_a_removal_under_another_prefix_finds_the_old_fields(project: SyncedProject, written: str, now: str) -> None:
     before = project.world.state()
-    project.sync()
-    project.remove(push={"prefix": "zz_"})
+    project.sync(push={"prefix": written})
+    project.remove(push={"prefix": now})
     assert project.world.state() == before
+
+
+@pytest.mark.parametrize("prefix", PREFIXES)
+@pytest.mark.parametrize("lost", [False, True])
+def test_a_prefix_may_end_as_it_likes(project: SyncedProject, prefix: str, lost: bool) -> None:
+    before = project.world.state()
+    sections: dict[str, Any] = {"push": {"prefix": prefix}}
+    project.sync(**sections)
+    assert set(project.fields(f"{prefix}status")) == AGREED | CONFLICTS
+    if lost:
+        _lose(project)
+    with project.counting() as calls:
+        assert not project.sync(full=True, **sections).plan
+    assert writes(calls) == []
+    project.answer(102, "Positive", "Positive")
+    project.sync(**sections)
+    assert project.data(102)[f"{prefix}status"] == "agreed"
+    project.answer(102, "Positive", "Negative")
+    project.remove(**sections)
+    assert _contents(project.world.state()) == _contents(before)
+
+
+def test_a_removal_keeps_in_mind_what_it_could_not_read(
+    project: SyncedProject, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = project.world.state()
+    sections: dict[str, Any] = {"push": {"prefix": "old_"}, "store": str(project.store_path)}
+    project.sync(**sections)
+    with project.malformed(103):
+        assert project.shell("remove", store=str(project.store_path)) == 0
+    assert "1 task is malformed (103): fields of ours that stand there stay" in " ".join(
+        capsys.readouterr().out.split()
+    )
+    assert {key for key in project.data(103) if key.startswith("old_")}
+    project.remove()
+    assert project.world.state() == before
+
+
+@pytest.mark.parametrize("full", [False, True])
+def test_the_scores_of_a_task_that_cannot_be_read_for_a_while_are_ours_still(
+    project: SyncedProject, full: bool
+) -> None:
+    project.rate(*([["Positive", "Positive"]] * 192))
+    project.sync()
+    with project.malformed(103):
+        project.sync(full=True)
+    project.answer(103, "Positive", "Positive")
+    project.sync(full=full)
+    assert project.data(103)["iaa_status"] == "agreed"
+    project.remove()
+    assert project.fields() == {}
 
 
 @pytest.mark.parametrize(
@@ -924,6 +1006,46 @@ def test_a_review_task_that_a_person_deleted_is_made_again_by_a_full_sync(projec
     assert project.reviewed() == Counter({str(task): 1 for task in CONFLICTS})
 
 
+@pytest.mark.parametrize("whole", [False, True])
+@pytest.mark.parametrize("noticed", ["by the status", "with a change"])
+def test_review_tasks_that_a_person_deleted_are_made_again_as_soon_as_that_is_known(
+    project: SyncedProject, noticed: str, whole: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sections: dict[str, Any] = {"review": {}, "store": str(project.store_path)}
+    assert project.shell("sync", **sections) == 0
+    (room,) = project.review_projects
+    if whole:
+        project.world.api("DELETE", f"/api/projects/{room}/")
+    else:
+        project.world.delete(str(project.tasks(room)[0]))
+    capsys.readouterr()
+    with project.counting() as calls:
+        project.shell("sync", **sections)
+    assert len(calls) <= 3
+    assert "whether all review tasks are there still was not looked at" in capsys.readouterr().out
+    if noticed == "by the status":
+        project.shell("review", "status", **sections)
+        assert f"; {5 if whole else 1} conflict" in capsys.readouterr().out
+    else:
+        project.answer(101, "Positive", "Positive")
+    project.shell("sync", **sections)
+    assert "was not looked at" not in capsys.readouterr().out
+    assert project.reviewed() == Counter({str(task): 1 for task in CONFLICTS})
+
+
+def test_the_status_tells_review_tasks_of_deleted_tasks_apart(
+    project: SyncedProject, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sections: dict[str, Any] = {"review": {}, "store": str(project.store_path)}
+    project.sync(review={})
+    project.world.delete("103")
+    project.shell("review", "status", **sections)
+    assert capsys.readouterr().out.splitlines() == [
+        f"4 review tasks in project {project.review_projects[0]}, 4 of them undecided; 0 conflicts without one.",
+        "1 more review task belongs to tasks that were deleted since.",
+    ]
+
+
 def test_a_review_project_that_a_person_deleted_is_made_again_by_a_full_sync(project: SyncedProject) -> None:
     project.sync(review={})
     (room,) = project.review_projects
@@ -979,6 +1101,38 @@ def test_the_limit_counts_the_tasks_that_are_there(project: SyncedProject) -> No
     project.sync(review={"limit": 4})
     assert sum(project.reviewed().values()) == 4
     assert set(project.reviewed().values()) == {1}
+
+
+def test_conflicts_that_wait_since_there_is_a_limit_are_told(
+    project: SyncedProject, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sections: dict[str, Any] = {"review": {"limit": 2}, "store": str(project.store_path)}
+    project.shell("review", "status", **sections)
+    assert capsys.readouterr().out == "0 review tasks; 5 conflicts without one, 3 of them beyond review.limit.\n"
+    project.shell("review", "create", **sections)
+    assert "; 3 conflicts without one, beyond review.limit." in capsys.readouterr().out
+    sections["review"]["limit"] = 5
+    project.shell("review", "status", **sections)
+    assert "; 3 conflicts without one.\n" in capsys.readouterr().out
+    project.shell("review", "create", **sections)
+    assert "; 0 conflicts without one.\n" in capsys.readouterr().out
+
+
+def test_of_a_review_project_that_stays_no_removal_says_that_it_went(
+    project: SyncedProject, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sections: dict[str, Any] = {"review": {}, "store": str(project.store_path)}
+    project.sync(review={})
+    (room,) = project.review_projects
+    project.world.api("POST", f"/api/projects/{room}/import?return_task_ids=true", [{"data": {"text": "hers"}}])
+    assert project.shell("remove", "--review", **sections) == 0
+    said = capsys.readouterr().out
+    assert "delete the review project" not in said
+    stays = f"The review project {room} stays: it holds 0 review tasks with work in it, 1 other task."
+    assert f"{stays} 5 review tasks without work went." in said
+    assert "take our line out of the description" in said
+    assert project.shell("remove", "--review", **sections) == 0
+    assert "Done" not in capsys.readouterr().out
 
 
 def _ledger_is_true(project: SyncedProject, *, left_over: bool = False) -> None:

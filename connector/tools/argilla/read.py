@@ -3,22 +3,27 @@
 The server pages by offset, in the order of insertion. A record that goes in mid-pull shifts all later ones, and one
 would be lost without a trace; so each page but the first begins with the last record of the page before. Where it does
 not, or where fewer records come than the server counts, everything is read once more.
+
+Half of a surrogate pair that a script put into metadata or into an answer is kept by the server, which then refuses
+(422) every page that holds the record. Such a page is asked for in ever smaller parts, until the record stands alone.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple, TypeVar
 
 from connector.annotations.choices import clean
+from connector.annotations.display import few
 from connector.annotations.model import Unit
 from connector.errors import DataNotTrusted, SkippedTask, UnexpectedAnswer
 from connector.tools.argilla.client import Client
 from connector.tools.argilla.shape import unit_of
 from connector.tools.base import Cursor, Page
+from connector.tools.http import Refused
 from connector.tools.sound import sound
 
 T = TypeVar("T")
@@ -27,6 +32,10 @@ PAGE = 1000
 """The server gives no more."""
 ATTEMPTS = 4
 _PAUSE = 0.5
+BEYOND = 1_000_000_000
+"""An offset behind all records: what is answered there is their number alone."""
+MOST_UNREADABLE = 20
+"""Records of one page that are looked for, one by one, before the server is held to be at fault."""
 LEAVE = 5.0
 """Seconds that a reading which is broken off waits for the answer that is under way; a page of 1,000 takes one."""
 
@@ -37,6 +46,15 @@ class Rows(NamedTuple):
     records: list[dict[str, Any]]
     total: int
     last: bool
+
+
+class Unreadable(dict[str, Any]):
+    """Stands for a record that the server does not send: what is known of it, at least an "id". Its own, where the
+    record comes without its responses, else where it stands."""
+
+    def __init__(self, known: Mapping[str, Any], why: str) -> None:
+        super().__init__({key: value for key, value in known.items() if key != "responses"})
+        self.why = why
 
 
 class Reader:
@@ -77,11 +95,11 @@ class Reader:
 
     def total(self, dataset: str) -> int:
         """How many records there are."""
-        return self._ask(dataset, 0, 1, None)[1]
+        return self.rows(dataset, 0, 1)[1]
 
     def first(self, dataset: str, count: int, include: str) -> list[dict[str, Any]]:
         """The first records, as the API gives them."""
-        return self._ask(dataset, 0, count, include)[0]
+        return self.rows(dataset, 0, count, include)[0]
 
     def scan(self, dataset: str, include: str | None = None) -> Iterator[Rows]:
         """Every record once, in the order of insertion, as the API gives it. What comes in meanwhile is left out."""
@@ -104,8 +122,10 @@ class Reader:
 
     def _pass(self, dataset: str, size: int, include: str | None) -> Iterator[Rows]:
         """One reading from the start; it ends without a last one where something was lost."""
-        records, total = self._ask(dataset, 0, size, include)
+        records, total = self.rows(dataset, 0, size, include)
         here = {record["id"] for record in records}
+        if len(here) > total:  # counted after some of them were deleted
+            return
         while True:
             if len(here) == total:
                 yield Rows(records, total, last=True)
@@ -114,13 +134,69 @@ class Reader:
                 return
             last, done = records[-1]["id"], len(here)
             # Asked for while the caller works on this page: the server takes as long as everything else together.
-            with ahead(self._ask, dataset, done - 1, min(size, total - done + 1), include) as upcoming:
+            with ahead(self.rows, dataset, done - 1, min(size, total - done + 1), include) as upcoming:
                 yield Rows(records, total, last=False)
                 again, _ = upcoming()
             records = again[1:]
             if not again or again[0]["id"] != last or not here.isdisjoint(record["id"] for record in records):
                 return
             here.update(record["id"] for record in records)
+
+    def rows(
+        self, dataset: str, offset: int, limit: int, include: str | None = None
+    ) -> tuple[list[dict[str, Any]], int]:
+        """The records that stand there, and how many there are in all. One that the server does not send is
+        `Unreadable`; no records come where some went while it was looked for.
+
+        Raises DataNotTrusted where it cannot be told which those are.
+        """
+        try:
+            return self._ask(dataset, offset, limit, include)
+        except Refused as refused:
+            if refused.status != 422:
+                raise
+            why = refused.detail
+        try:
+            records, total = self._narrowed(dataset, offset, limit, include, why)
+        except Refused as refused:
+            records, total, why = [], 0, f"{why}; asked for alone: {refused.detail}"
+        else:
+            if sum(isinstance(record, Unreadable) for record in records) <= MOST_UNREADABLE:
+                return records, total
+        raise DataNotTrusted(
+            f"Argilla does not send {_one_of(records, offset, limit)}: {clean(why)}",
+            "Mend there what no program can read, or delete it. Places count from 0, in the order of insertion.",
+        )
+
+    def _narrowed(
+        self, dataset: str, offset: int, limit: int, include: str | None, why: str
+    ) -> tuple[list[dict[str, Any]], int]:
+        """What was refused, in halves, of which one that is refused too is halved again."""
+        if limit == 1:
+            return [self._unreadable(dataset, offset, include, why)], self._ask(dataset, BEYOND, 1, None)[1]
+        records: list[dict[str, Any]] = []
+        totals: set[int] = set()
+        for start, count in ((offset, limit // 2), (offset + limit // 2, limit - limit // 2)):
+            try:
+                part, total = self._ask(dataset, start, count, include)
+            except Refused as refused:
+                if refused.status != 422:
+                    raise
+                part, total = self._narrowed(dataset, start, count, include, refused.detail)
+            records += part
+            totals.add(total)
+            if sum(isinstance(record, Unreadable) for record in records) > MOST_UNREADABLE:
+                return records, total
+        # Where one has gone meanwhile another may stand in neither half.
+        return (records if len(totals) == 1 else []), max(totals)
+
+    def _unreadable(self, dataset: str, offset: int, include: str | None, why: str) -> Unreadable:
+        """Without its responses, where what is wrong is in them, the record does come."""
+        known: Mapping[str, Any] = {"id": f"at place {offset}"}
+        if include is not None:
+            with suppress(Refused, IndexError):
+                known = self._ask(dataset, offset, 1, None)[0][0]
+        return Unreadable(known, f"Argilla does not send it: {clean(why)}")
 
     def _ask(self, dataset: str, offset: int, limit: int, include: str | None) -> tuple[list[dict[str, Any]], int]:
         params: dict[str, str | int] = {"offset": offset, "limit": limit}
@@ -166,8 +242,8 @@ def shaped(rows: Rows, cursor: Cursor) -> Page:
     Raises DataNotTrusted for a record that came without its responses.
     """
     units: list[Unit] = []
-    skipped: list[SkippedTask] = []
-    for record in sound(rows.records):
+    skipped = [SkippedTask(one["id"], one.why) for one in rows.records if isinstance(one, Unreadable)]
+    for record in sound([one for one in rows.records if not isinstance(one, Unreadable)]):
         try:
             if isinstance(record, SkippedTask):
                 raise record
@@ -175,6 +251,13 @@ def shaped(rows: Rows, cursor: Cursor) -> Page:
         except SkippedTask as malformed:
             skipped.append(malformed)
     return Page(units, skipped, cursor, rows.total)
+
+
+def _one_of(found: Sequence[Mapping[str, Any]], offset: int, limit: int) -> str:
+    """Which records do not come, of so many that were asked for."""
+    named = [record["id"] for record in found if isinstance(record, Unreadable)]
+    among = f"those at the places {offset} to {offset + limit - 1}" if limit > 1 else f"that at place {offset}"
+    return f"{len(named)} records and more among {among} ({few(named)})" if named else f"a record among {among}"
 
 
 def _checked(answer: Any, limit: int) -> tuple[list[dict[str, Any]], int]:
@@ -185,8 +268,8 @@ def _checked(answer: Any, limit: int) -> tuple[list[dict[str, Any]], int]:
     ids = {record.get("id") if isinstance(record, dict) else None for record in records}
     if not all(isinstance(one, str) and one.strip() for one in ids) or len(ids) < len(records):
         raise UnexpectedAnswer("Argilla's list of records holds one without an id, or one twice.")
-    if len(records) > min(total, limit):
-        raise UnexpectedAnswer(f"Argilla sent {len(records)} records of {total}, where {limit} were asked for.")
+    if len(records) > limit:
+        raise UnexpectedAnswer(f"Argilla sent {len(records)} records where {limit} were asked for.")
     return records, total
 
 

@@ -17,14 +17,15 @@ from connector.output.harmless import clean
 from connector.output.markdown import escape
 from connector.tools.argilla.check import is_owner
 from connector.tools.argilla.client import Client, items_of
-from connector.tools.argilla.read import Reader
+from connector.tools.argilla.read import Reader, Unreadable
 from connector.tools.argilla.schema import Dataset
 from connector.tools.argilla.write import Records, is_id, page_of, put_records, refused_unit
 from connector.tools.base import Finding, PutReviewTasks, Receipt, ReviewItem
 from connector.tools.http import Refused
 
 MARK = "agreement_connector"
-"""The key of a dataset's own metadata that says it is ours, and of which dataset, by id and name. No page shows it."""
+"""The key of a dataset's own metadata that says it is ours, and of which dataset, by id and by the name that it had
+then: the server (2.8) says yes to a change of what is there, and does not keep it. No page shows it."""
 SOURCE = "source_record"
 """The metadata of a review record: the record it is about. It is the external id too."""
 VOTES, TITLE = "iaa_votes", "Votes"
@@ -80,9 +81,10 @@ class Reviews:
         return self._tasks(dataset)
 
     def undecided(self, dataset: str) -> set[str]:
-        """The source records whose review record in `dataset` nobody has submitted an answer to."""
+        """The source records whose review record in `dataset` nobody has submitted an answer to; of one that is not
+        sent for what is in its answers it is not known."""
         records = (record for rows in self.reader.scan(dataset, include="responses") for record in rows.records)
-        found = ((unit_of(record), record.get("responses")) for record in records)
+        found = ((unit_of(record), record.get("responses")) for record in records if not isinstance(record, Unreadable))
         return {unit for unit, responses in found if unit is not None and not _is_decided(responses)}
 
     def _tasks(self, dataset: str) -> dict[str, str]:
@@ -131,19 +133,22 @@ class Reviews:
         nobody was put into it.
 
         Of a dataset that holds records of others, or bears our mark no more, only our records that nobody has worked on
-        go; `remote` says what stays as for Label Studio.
+        go, and nothing of one that is another dataset's; `remote` says what stays as for Label Studio.
         """
         if remote == self.source.id:
             raise FixConfiguration("The review dataset is the source dataset itself.", "It is not touched.")
         try:
             target = self.client.get(f"api/v1/datasets/{remote}")
-        except NotThere:
+            rows = self.reader.scan(remote, include="responses")
+            ours = {record["id"]: unit_of(record) for part in rows for record in part.records}
+        except NotThere:  # or no more: another run takes it away at the same time
             self._delete_workspaces()
             return Receipt()
-        rows = self.reader.scan(remote, include="responses")
-        ours = {record["id"]: unit_of(record) for part in rows for record in part.records}
         units = [unit for unit in ours.values() if unit is not None]
-        if not (self._is_ours(target) or self._is_earlier(target)) or len(units) < len(ours):
+        mine = self._is_ours(target) or self._is_earlier(target)
+        if not mine and "review_of" in _marked(target):  # the store may still know it from before it was another's
+            return Receipt(remote={"kept_project": remote, "kept_others": str(len(ours))})
+        if not mine or len(units) < len(ours):
             return self._remove_records(remote, ours)
         self._delete(f"api/v1/datasets/{remote}")
         self._delete_workspaces()
@@ -356,6 +361,10 @@ class Reviews:
             now = self.client.get(f"api/v1/records/{record}")
         except NotThere:
             return True
+        except Refused as refused:
+            if refused.status != 422:  # of what somebody answered, the server cannot send it
+                raise
+            return False
         if not isinstance(now, dict) or not isinstance(now.get("responses"), list):
             raise UnexpectedAnswer("Argilla's record has another form than expected (no responses).")
         return not now["responses"]

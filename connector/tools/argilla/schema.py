@@ -23,7 +23,7 @@ class Dataset:
     """A dataset as it was seen, kept as `Project.settings`.
 
     `activity` is its `last_activity_at`, `total` its number of records, `questions` what the API says of them, without
-    times.
+    times. One that is not published (`is_draft`) nobody can answer.
     """
 
     id: str
@@ -34,6 +34,7 @@ class Dataset:
     total: int
     min_submitted: int | None
     questions: Sequence[Mapping[str, Any]]
+    is_draft: bool = False
 
     @property
     def review_workspace(self) -> str:

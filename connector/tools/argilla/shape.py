@@ -13,20 +13,24 @@ from connector.tools.argilla.forms import Record, Response, read_record
 def unit_of(row: Any) -> Unit:
     """The unit of one record as the API gives it with `include=responses`.
 
-    Its id is the server's; `data` holds metadata, fields and the `external_id`. A discarded response is cancelled. Of
-    it and of a draft nothing but the fact is kept: they hold what the page filled in. Suggestions are left out.
+    Its id is the server's; `data` holds metadata, fields and the `external_id`, and where the metadata are null it is
+    `bare`. A discarded response is cancelled. Of it and of a draft nothing but the fact is kept: they hold what the
+    page filled in. Suggestions are left out.
 
     Raises SkippedTask for a malformed record, and DataNotTrusted for one that came without its responses.
     """
     record = read_record(row, "without id")
     if record.id is None:
         raise SkippedTask("without id", "the record has no id")
+    metadata = row.get("metadata")
     return Unit(
         record.id,
         list(_annotations(record)),
         record.data,
         record.created_at,
         state_of(record),
+        metadata=metadata if isinstance(metadata, dict) else {},
+        bare=metadata is None,
     )
 
 

@@ -51,13 +51,15 @@ class Argilla:
         self._dataset: Dataset | None = None
         self._writer: write.Writer | None = None
         self._fresh = False
+        self._former: str | None = None
+        """What the dataset that had the name before is called now."""
 
     def __repr__(self) -> str:
         return f"Argilla({self.source!r})"
 
     @property
     def source(self) -> str:
-        """The dataset's stable identity."""
+        """The dataset as the configuration names it. Its name may change; its `link` holds its id."""
         return f"argilla:{self.client.url.rstrip('/')}:{self.workspace}/{self.dataset_name}"
 
     @property
@@ -81,15 +83,19 @@ class Argilla:
         """Reach the dataset: two requests where it is as it was when `known` was written, else up to four."""
         before = Dataset.from_text(known)
         dataset = self._look(before)
+        is_new = before is not None and before.id != dataset.id
         return base.Project(
             source=self.source,
             title=f"{self.workspace}/{self.dataset_name}",
             link=self.link,
-            is_new=before is not None and before.id != dataset.id,
+            is_named=True,
+            is_new=is_new,
+            former_stays=is_new and self._former is not None,
             schema=ArgillaSchema(dataset.questions),
             n_units=dataset.total,
             required_ratings=dataset.min_submitted,
             settings=dataset.to_text(),
+            warnings=(_DRAFT,) if dataset.is_draft else (),
             conflicts=write.conflicts_link(self.client.url, dataset.id, self.prefix),
         )
 
@@ -146,10 +152,7 @@ class Argilla:
 
     def find_ours(self) -> Mapping[str, str]:
         """Our metadata properties, our review dataset and those of earlier datasets, where they are there."""
-        found: dict[str, str] = {}
-        columns = self.writer.columns()
-        if columns:
-            found["columns"] = ",".join(columns)
+        found = {"columns": ",".join(self.writer.columns())}
         reviews = self._reviews()
         dataset = reviews.find()
         if dataset is not None:
@@ -200,6 +203,9 @@ class Argilla:
 
     def _look(self, known: Dataset | None = None) -> Dataset:
         item = self._again(known) if known is not None else None
+        self._former = None
+        if item is not None and item.get("name") != self.dataset_name:
+            self._former, item = self.client.line(str(item.get("name"))), None
         if item is None:
             known = None
             item = self._find()
@@ -212,6 +218,7 @@ class Argilla:
             total=self._total(_text(item, "id")),
             min_submitted=_min_submitted(item),
             questions=(),
+            is_draft=item.get("status") == "draft",
         )
         same = known is not None and (known.activity, known.total) == (seen.activity, seen.total)
         self._dataset = replace(seen, questions=known.questions if known and same else self._questions(seen.id))
@@ -219,12 +226,12 @@ class Argilla:
         return self._dataset
 
     def _again(self, known: Dataset) -> Mapping[str, Any] | None:
-        """The dataset by the id it had; None where that is gone or has another name now."""
+        """The dataset by the id it had; None where that is gone."""
         try:
             item = self.client.get(f"api/v1/datasets/{known.id}")
         except NotThere:
             return None
-        return item if isinstance(item, dict) and item.get("name") == self.dataset_name else None
+        return item if isinstance(item, dict) else None
 
     def _questions(self, dataset: str) -> list[Mapping[str, Any]]:
         kept = ("id", "name", "title", "required", "settings")
@@ -250,6 +257,11 @@ class Argilla:
             raise self._not_there("workspace", self.workspace, workspaces)
         there = items_of(self.client.get("api/v1/me/datasets", {"workspace_id": workspace["id"]}), "datasets")
         dataset = next((one for one in there if one.get("name") == self.dataset_name), None)
+        if dataset is None and self._former is not None:
+            raise NotThere(
+                f"The dataset '{clean(self.dataset_name)}' is called '{self._former}' now.",
+                f"Set project: {self.workspace}/{self._former}. What the store holds of it goes on under that name.",
+            )
         if dataset is None:
             raise self._not_there("dataset", self.dataset_name, there)
         return dataset
@@ -262,6 +274,9 @@ class Argilla:
             f"{where} has no {what} '{clean(name)}', or not for this key.",
             f"Did you mean '{near[0]}'?" if near else f"There are: {few(names)}." if names else "It shows none at all.",
         )
+
+
+_DRAFT = "The dataset is a draft: until it is published it takes no records and no answers."
 
 
 def _text(item: Mapping[str, Any], key: str) -> str:

@@ -18,7 +18,7 @@ from uuid import UUID
 
 from connector.errors import FixConfiguration, NotThere, UnexpectedAnswer
 from connector.tools.argilla.client import Client, items_of
-from connector.tools.argilla.read import Reader
+from connector.tools.argilla.read import Reader, Unreadable
 from connector.tools.base import PutFields, Receipt
 from connector.tools.http import Refused
 
@@ -200,14 +200,17 @@ class Writer:
                 records = put_records(self.client, self.dataset, items)
             except Refused as refused:
                 unit = refused_unit(refused, list(todo))
-                if unit is None:
+                if unit is not None:
+                    del todo[unit]
+                    if self.records.one(unit) is None:
+                        missing.append(unit)
+                    else:
+                        refusals.append(_why(unit, refused))
+                    continue
+                # The answer holds the suggestions too. Where it cannot be sent for one of them, all is written.
+                records = list(self.records.now(list(todo)).values()) if refused.status == 422 else []
+                if not any(todo[record["id"]] == record.get("metadata") for record in records):
                     raise
-                del todo[unit]
-                if self.records.one(unit) is None:
-                    missing.append(unit)
-                else:
-                    refusals.append(_why(unit, refused))
-                continue
             stored = {record["id"]: record.get("metadata") for record in records}
             done = [unit for unit, metadata in todo.items() if unit in stored and stored[unit] == metadata]
             lacking = [unit for unit in todo if unit not in set(done)]
@@ -250,6 +253,12 @@ class Records:
             record = self.client.get(f"api/v1/records/{unit}")
         except NotThere:
             return None
+        except Refused as refused:
+            if refused.status != 422:
+                raise
+            # It comes with its suggestions, and the server cannot send what is in one of them.
+            self._places = self._places or self.reader.places(self.dataset)
+            return self._by_pages([unit]).get(unit)
         if not isinstance(record, dict) or record.get("id") != unit:
             raise UnexpectedAnswer("Argilla's record has another form than expected.")
         return record if record.get("dataset_id") == self.dataset else None
@@ -258,9 +267,8 @@ class Records:
         wanted = set(units)
         found: dict[str, dict[str, Any]] = {}
         for offset, limit in windows(sorted(self._places[unit] for unit in wanted & self._places.keys())):
-            answer = self.client.get(f"api/v1/datasets/{self.dataset}/records", {"offset": offset, "limit": limit})
-            for record in items_of(answer, "records"):
-                if record.get("id") in wanted:
+            for record in self.reader.rows(self.dataset, offset, limit)[0]:
+                if record["id"] in wanted and not isinstance(record, Unreadable):
                     found[record["id"]] = record
         return found
 

@@ -97,17 +97,40 @@ def test_a_dataset_that_was_made_anew_is_found_by_its_name(server: RecordedArgil
     assert make().open(first.settings).link.split("/")[-2] == server.dataset["id"]
 
 
-def test_another_dataset_that_has_the_name_now_is_the_one_that_is_meant(server: RecordedArgilla, make: Make) -> None:
-    """The one that was read before has been renamed."""
+@pytest.mark.parametrize("name", [None, "old"])
+def test_another_dataset_that_has_the_name_now_is_the_one_that_is_meant(
+    server: RecordedArgilla, make: Make, name: str | None
+) -> None:
+    """The one that was read before was deleted, or has another name."""
     first = make().open()
-    old = {**server.dataset, "name": "old"}
-    server.dataset["id"] = server.new_id()
+    assert (first.is_new, first.former_stays) == (False, False)
+    server.remake(keep_as=name)
+    now = make().open(first.settings)
+    assert now.link.split("/")[-2] == server.dataset["id"]
+    assert (now.is_new, now.former_stays) == (True, name is not None)
+    again = make().open(now.settings)
+    assert (again.is_new, again.former_stays) == (False, False)
 
-    def both(request: Request) -> Answer | None:
-        return Answer(200, old) if request.path.endswith(f"/datasets/{old['id']}") else None
 
-    with server.failing(both):
-        assert make().open(first.settings).link.split("/")[-2] == server.dataset["id"]
+def test_a_dataset_that_has_another_name_is_found_by_that_name_with_what_was_known(
+    server: RecordedArgilla, make: Make
+) -> None:
+    first = make().open()
+    server.dataset["name"] = "now \x1b[31m this"
+    with pytest.raises(NotThere, match=r"'every kind' is called 'now .* now") as caught:
+        make().open(first.settings)
+    assert f"project: {server.project.split('/')[0]}/now" in str(caught.value.hint)
+    assert "\x1b" not in str(caught.value)
+    there = make(project=f"{server.project.split('/')[0]}/{server.dataset['name']}").open()
+    assert (there.link, there.is_named) == (first.link, True)
+
+
+@pytest.mark.parametrize("status", ["draft", "ready"])
+def test_a_draft_is_told(server: RecordedArgilla, make: Make, status: str) -> None:
+    server.dataset["status"] = status
+    first = make().open()
+    for project in (first, make().open(first.settings)):
+        assert ["draft" in text for text in project.warnings] == [True] * (status == "draft")
 
 
 @pytest.mark.parametrize("distribution", [None, {}, {"min_submitted": None}, {"min_submitted": 0}, {"strategy": "x"}])

@@ -350,7 +350,6 @@ def test_a_malformed_record_is_left_out_and_named(server: RecordedArgilla, tool:
         *({"items": [7], "total": 1}, {"items": [{}], "total": 1}, {"items": [{"id": None}], "total": 1}),
         *({"items": [{"id": 7}], "total": 1}, {"items": [{"id": " "}], "total": 1}, {"items": [], "total": True}),
         {"items": [{"id": "a", "responses": []}, {"id": "a", "responses": []}], "total": 2},
-        {"items": [{"id": "a", "responses": []}, {"id": "b", "responses": []}], "total": 1},
         {"items": "abc", "total": 3},
     ],
 )
@@ -389,3 +388,136 @@ def test_what_no_store_takes_is_spelt_out(server: RecordedArgilla, tool: Argilla
     units[ids[0]].data["text"].encode()
     assert units[ids[1]].data["score"] is None
     assert [one.unit for page in pages for one in page.skipped] == [ids[2]]
+
+
+# Records that the server cannot send
+
+
+HALF = "\ud800"
+
+
+def spoil(record: dict[str, Any], where: str) -> None:
+    """Put half of a surrogate pair into a record."""
+    if where == "responses":
+        record["responses"][0]["values"]["label"]["value"] = HALF
+    else:
+        record[where] = {"note": HALF} if where == "metadata" else [{"value": HALF}]
+
+
+@pytest.mark.parametrize("bad", [[0], [2], [3], [RECORDS - 1], [0, 1], [2, 3, 4], [*range(RECORDS)]])
+def test_records_that_cannot_be_sent_are_named_by_their_place_and_all_others_come(
+    server: RecordedArgilla, make: Make, ids: list[str], bad: list[int]
+) -> None:
+    for place in bad:
+        spoil(server.records[place], "metadata")
+    for size in (2, PAGE, 1000):
+        tool = make()
+        tool.reader.page_size = size
+        with server.failing(server.half_signs):
+            assert tool.open().n_units == RECORDS
+            pages = list(tool.pull())
+            found = tool.unit_ids()
+        assert ids_of(iter(pages)) == [one for place, one in enumerate(ids) if place not in bad]
+        skipped = [one for page in pages for one in page.skipped]
+        assert [one.unit for one in skipped] == [f"at place {place}" for place in bad]
+        assert all("does not send it" in one.reason and "surrogates not allowed" in one.reason for one in skipped)
+        assert pages[-1].cursor == Cursor(server.dataset["last_activity_at"], str(RECORDS))
+        assert [*found] == [f"at place {place}" if place in bad else one for place, one in enumerate(ids)]
+
+
+def test_one_that_comes_without_its_responses_is_named_by_its_id(
+    server: RecordedArgilla, tool: Argilla, ids: list[str]
+) -> None:
+    spoil(server.records[3], "responses")
+    with server.failing(server.half_signs):
+        assert [one.unit for page in tool.pull() for one in page.skipped] == [ids[3]]
+        assert [*tool.unit_ids()] == ids
+
+
+def test_what_stands_in_suggestions_which_no_pull_asks_for_does_no_harm(
+    server: RecordedArgilla, tool: Argilla, ids: list[str]
+) -> None:
+    spoil(server.records[3], "suggestions")
+    with server.failing(server.half_signs):
+        assert ids_of(tool.pull()) == ids
+
+
+def test_it_is_found_with_a_few_requests(server: RecordedArgilla, make: Make) -> None:
+    for _ in range(1000 - RECORDS):
+        server.add()
+    spoil(server.records[617], "metadata")
+    tool = make()
+    tool.reader.page_size = 1000
+    tool.open()
+    server.log.clear()
+    with server.failing(server.half_signs):
+        assert [one.unit for page in tool.pull() for one in page.skipped] == ["at place 617"]
+    # A page, two for each time it is halved, once without responses, once for the number of all.
+    assert len(server.log) <= 1 + 2 * 10 + 2
+
+
+def test_many_that_cannot_be_sent_are_not_looked_for_to_the_last(server: RecordedArgilla, make: Make) -> None:
+    for _ in range(300):
+        spoil(server.add(), "metadata")
+    tool = make()
+    tool.reader.page_size = 1000
+    server.log.clear()
+    with (
+        server.failing(server.half_signs),
+        pytest.raises(DataNotTrusted, match=r"and more among .* 0 to 999") as caught,
+    ):
+        list(tool.pull())
+    assert f"(at place {RECORDS}, at place {RECORDS + 1}, " in caught.value.message
+    assert len(server.log) < 200
+
+
+def test_where_it_cannot_be_told_which_it_is_the_places_are_said(server: RecordedArgilla, make: Make) -> None:
+    """The server refuses a page, and fails at a part of it."""
+    tool = make()
+    tool.reader.page_size = 1000
+    tool.open()
+
+    def fails(request: Request) -> Answer | None:
+        if not request.is_page:
+            return None
+        return Answer(422 if request.params["limit"] == "1000" else 400, {"detail": "it broke"})
+
+    with server.failing(fails), pytest.raises(DataNotTrusted, match="a record among those at the places 0 to 999"):
+        list(tool.pull())
+
+
+def test_one_that_goes_while_it_is_looked_for_takes_no_other_along(
+    server: RecordedArgilla, make: Make, ids: list[str]
+) -> None:
+    spoil(server.records[5], "metadata")
+    tool = make()
+    tool.reader.page_size = 1000
+    tool.open()
+    pages = itertools.count(1)
+
+    def fault(request: Request) -> Answer:
+        if request.is_page and next(pages) == 3:  # between the two halves
+            del server.records[0]
+        return server.half_signs(request)
+
+    with server.failing(fault):
+        found = list(tool.pull())
+    assert ids_of(iter(found)) == [*ids[1:5], ids[6]]
+    assert [one.unit for page in found for one in page.skipped] == ["at place 4"]
+
+
+def test_a_dataset_that_is_being_emptied_is_read_again(server: RecordedArgilla, tool: Argilla, ids: list[str]) -> None:
+    """The server reads a page and counts after it: what goes in between is in the one and not in the other."""
+    tool.open()
+    pages = itertools.count(1)
+
+    def fault(request: Request) -> Answer | None:
+        if not request.is_page or next(pages) > 1:
+            return None
+        answer = server.real(request)
+        del server.records[:5]
+        answer.body["total"] = len(server.records)
+        return answer
+
+    with server.failing(fault):
+        assert ids_of(tool.pull()) == ids[5:]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import subprocess
 import sys
@@ -219,3 +220,28 @@ def test_half_a_surrogate_pair_keeps(tmp_path: Path) -> None:
     with Store(tmp_path / "s.db") as store:
         store.put_unit(SOURCE, odd)
         assert next(store.units(SOURCE)).data == odd.data
+
+
+def test_everything_of_a_source_goes_with_its_new_name(tmp_path: Path) -> None:
+    """The runs on it together with others too."""
+    other = "label_studio:http://127.0.0.1:1:2"
+    together = [json.dumps(sorted(names)) for names in ([SOURCE, other], [other, "file:x"])]
+    with Store(tmp_path / "s.db") as store:
+        for source in (SOURCE, other):
+            store.put_source(StoredSource(source, "label_studio", "", "", "", Cursor("u", "1"), 1.0, 2))
+            store.put_unit(source, unit("1", rating("70", "3")))
+            store.put_skipped(source, "2", "why")
+            store.record(source, "field:x", {"1": "agreed"})
+        for source in (SOURCE, other, *together):
+            store.end_run(store.start_run(source, "gate", 1.0), 2.0, "PASS", {}, {"of": source})
+        store.rename_source(SOURCE, "new")
+        assert [one.source for one in store.sources()] == [other, "new"]
+        for source in ("new", other):
+            assert [(one.id, len(one.annotations)) for one in store.units(source)] == [("1", 1)]
+            assert store.skipped(source) == {"2": "why"}
+            assert store.ledger(source) == {"field:x": {"1": "agreed"}}
+            assert len(store.looks(source)) == 1
+        assert not list(store.entries(SOURCE))
+        assert (store.ledger(SOURCE), store.looks(SOURCE)) == ({}, [])
+        assert store.looks(json.dumps(sorted(["new", other]))) == [("PASS", {"of": together[0]})]
+        assert (store.looks(together[0]), len(store.looks(together[1]))) == ([], 1)

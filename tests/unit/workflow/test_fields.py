@@ -146,7 +146,7 @@ def test_the_names_are_those_of_the_fields(names: list[str], scores: bool, major
     assert set(fields) == set(field_names(names, prefix="p_", scores=scores, majority=majority))
     assert not any("__" in name for name in fields)
     data = {field: values["1"] for field, values in fields.items()}
-    assert sort_fields(data, "p_", known=tuple(fields)) == (data, set())
+    assert sort_fields(data, "p_", known=dict.fromkeys(fields, ())) == (data, set())
     if scores:
         assert sort_fields(data, "p_") == (data, set())
 
@@ -161,7 +161,7 @@ def test_a_person_s_own_fields_are_not_ours() -> None:
 def test_without_a_status_and_a_number_beside_it_a_field_is_a_person_s_unless_we_know_that_we_wrote_it() -> None:
     data = {"iaa_majority": "my own", "iaa_raters": 3}
     assert sort_fields(data, "iaa_") == ({}, set(data))
-    assert sort_fields(data, "iaa_", known=("iaa_majority",)) == ({"iaa_majority": "my own"}, {"iaa_raters"})
+    assert sort_fields(data, "iaa_", known={"iaa_majority": ()}) == ({"iaa_majority": "my own"}, {"iaa_raters"})
 
 
 @pytest.mark.parametrize(
@@ -177,14 +177,42 @@ def test_without_a_status_and_a_number_beside_it_a_field_is_a_person_s_unless_we
 def test_a_value_that_we_would_never_write_is_a_person_s(field: str, value: object) -> None:
     whole = {"iaa_status": "conflict", "iaa_agreement": 0.5, "iaa_raters": 3, "iaa_majority": "x"}
     assert sort_fields(whole, "iaa_") == (whole, set())
-    ours, foreign = sort_fields({**whole, field: value}, "iaa_", known=tuple(whole))
+    ours, foreign = sort_fields({**whole, field: value}, "iaa_", known=dict.fromkeys(whole, ()))
     assert foreign == {field}
     assert ours == {name: kept for name, kept in whole.items() if name != field}
 
 
+PREFIXES = ["iaa_", "iaa", "a", "zz_", "status_", "raters", "iaa_majority_", "agreement_of_2"]
+
+
+@pytest.mark.parametrize("names", [["s"], ["s", "Status of raters", "majority"]])
+@pytest.mark.parametrize("written", PREFIXES)
+@pytest.mark.parametrize("now", PREFIXES)
+def test_the_ledger_proves_every_value_of_ours_whatever_the_prefix_was_and_is(
+    written: str, now: str, names: list[str]
+) -> None:
+    fields = desired_fields(
+        report(*((name, [["a", "a"]]) for name in names)),
+        prefix=written,
+        required_ratings=2,
+        scores=True,
+        majority=True,
+    )
+    data = {field: values["1"] for field, values in fields.items()}
+    known: dict[str, Any] = {name: (value,) for name, value in data.items()}
+    assert sort_fields({"text": "x", **data}, now, known) == (data, set())
+
+
+@pytest.mark.parametrize("prefix", PREFIXES)
+def test_what_a_person_wrote_over_ours_is_theirs_whatever_the_prefix_and_the_question_are_called(prefix: str) -> None:
+    name = f"{prefix}status_majority_vote"
+    assert sort_fields({name: "please look"}, prefix, {name: ("conflict",)}) == ({}, {name})
+    assert sort_fields({name: "agreed"}, prefix, {name: ("conflict",)}) == ({name: "agreed"}, set())
+
+
 def test_fields_under_an_earlier_prefix_are_known_from_the_ledger() -> None:
     data = {"old_status": "agreed", "old_raters": 2, "zz_status": "agreed"}
-    assert sort_fields(data, "zz_", known=("old_status", "old_raters")) == (
+    assert sort_fields(data, "zz_", known={"old_status": (), "old_raters": ()}) == (
         {"old_status": "agreed", "old_raters": 2},
         {"zz_status"},
     )

@@ -113,6 +113,15 @@ def test_a_long_tables_unit_is_its_key() -> None:
     assert list(apart.unit_ids) == ["t.csv/1", "x/1"]
 
 
+@pytest.mark.parametrize(("in_task", "in_table"), [(" sku 2", "sku 2 "), ("sku 2", "\tsku 2"), (2, " 2 "), ("2 ", "2")])
+def test_a_long_tables_unit_is_read_as_a_key_is(in_task: Any, in_table: str) -> None:
+    joined, table = join(
+        part("x", task("1", ("r", "a"), key=in_task)), part("t.csv", task(in_table, ("q", "a")), unit_is_key=True)
+    )
+    (unit,) = table.unit_ids
+    assert joined.holders(str(unit)) == [(0, "1"), (1, in_table)]
+
+
 def test_values_go_back_to_every_task_of_a_unit() -> None:
     joined, _ = join(part("x", task("1", key="k"), task("2", key="k"), task("3")), part("y", task("9", key="k")))
     values = {"k": 0.5, "x/3": 1.0, "gone": 0.0}

@@ -212,8 +212,9 @@ def test_a_column_of_a_persons_stops_the_run_and_leaves_no_doubt(store: Store) -
 def test_columns_of_ours_tell_where_the_ledger_is_lost(store: Store) -> None:
     columns = columns_of({"columns": "iaa_status,iaa_majority"})
     assert columns == ("iaa_status", "iaa_majority")
-    assert columns_of({"view": "7"}) == ()
+    assert (columns_of({"view": "7"}), columns_of({"columns": ""})) == (None, ())
     assert fields_known(store, SOURCE)("1") is None
+    assert fields_known(store, SOURCE, ())("1") == {}, "no column of ours: no value of ours"
     assert set(fields_known(store, SOURCE, columns)("1") or ()) == {"iaa_status", "iaa_majority"}
 
 

@@ -9,7 +9,15 @@ from typing import Any, cast
 import pytest
 
 from connector import cli
-from connector.errors import FixAccess, NotThere, RetryLater, ToolTrouble, UnexpectedAnswer, WritesFailed
+from connector.errors import (
+    FixAccess,
+    FixConfiguration,
+    NotThere,
+    RetryLater,
+    ToolTrouble,
+    UnexpectedAnswer,
+    WritesFailed,
+)
 from connector.store import Store
 from connector.tools.base import (
     ClearFields,
@@ -18,13 +26,14 @@ from connector.tools.base import (
     PutSummary,
     PutView,
     Receipt,
+    RemoveSummary,
     ReviewItem,
     SetField,
     Tool,
     WriteOp,
 )
 from connector.workflow.plan import WritePlan
-from connector.workflow.writing import MOST_REFUSED, Written, apply_plan, failed_together
+from connector.workflow.writing import MOST_REFUSED, Written, apply_plan, failed_together, fields_known, held_fields
 
 SOURCE = "shelf:https://host:one"
 
@@ -117,6 +126,61 @@ def test_a_tool_that_is_gone_or_shuts_us_out_is_asked_no_more(store: Store, trou
     assert len(shelf.asked) == 3
     assert error.hint == "Look after it. What arrived is recorded: run the same command again."
     assert error.report[-2:] == ("Not written (It is away):", "  set s on 4 units (2, 3, 4, 5)")
+
+
+def test_what_to_do_about_it_is_told_whether_or_not_the_rest_is_tried(store: Store) -> None:
+    index = Refused("The server is half there.", "Start the search index and look again.")
+    again = "What arrived is recorded: run the same command again."
+    error = failed(Shelf(call2=index, call3=index, call4=Refused("No room.")), store, *sets(5))
+    assert error.hint == f"Start the search index and look again. {again}"
+    storm: dict[str, Any] = {f"call{n}": index for n in range(1, 20)}
+    assert failed(Shelf(**storm), store, *sets(20)).hint == error.hint
+    away = failed(Shelf(call1=RetryLater("It is away.", "Look after it.")), store, *sets(1))
+    both = failed_together({"a:1": error, "b:2": away, "c:3": error}, {}, alone=False)
+    assert both.hint == f"Start the search index and look again. Look after it. {again}"
+
+
+def test_units_are_called_as_the_tool_calls_them(store: Store) -> None:
+    plan = WritePlan((SetField("s", "agreed", ("1",)), SetField("s", "single", ("2", "3"))), "record")
+    assert plan.lines() == ["set s on 3 records (1, 2, 3)"]
+    with pytest.raises(WritesFailed) as caught:
+        apply_plan(cast("Tool", Shelf(call2=Refused("No room."))), store, SOURCE, plan, lambda _done, _total: None)
+    assert caught.value.report == (
+        "Written:",
+        "  set s on 1 record (1)",
+        "Not written (No room):",
+        "  set s on 2 records (2, 3)",
+    )
+
+
+def test_nothing_is_known_to_stand_there_while_its_removal_is_not_confirmed(store: Store) -> None:
+    write(Shelf(), store, SetField("s", "agreed", ("1", "2")), PutSummary("alpha 0.7"))
+    gone = RetryLater("It is away.")
+    for op in (
+        ClearFields(("s",), ("1",)),
+        PutFields({"1": {"s": None}}),
+        SetField("s", "conflict", ("1",)),
+        PutFields({"1": {"s": "conflict"}}),
+    ):
+        failed(Shelf(call1=gone), store, op)
+        assert held_fields(store.ledger(SOURCE)) == {"s": {"1": None, "2": "agreed"}}
+        assert set(fields_known(store, SOURCE)("1") or ()) == {"s"}, "ours, should it be there still"
+        write(Shelf(), store, SetField("s", "agreed", ("1",)))
+        assert held_fields(store.ledger(SOURCE)) == {"s": {"1": "agreed", "2": "agreed"}}
+    for change in (RemoveSummary(), PutSummary("alpha 0.8")):
+        failed(Shelf(call1=gone), store, change)
+        assert store.ledger(SOURCE, "summary") == {"summary": {"": False}}
+        write(Shelf(), store, PutSummary("alpha 0.7"))
+    write(Shelf(), store, ClearFields(("s",), ("1", "2")))
+    assert held_fields(store.ledger(SOURCE)) == {}
+
+
+def test_what_is_not_known_since_a_run_died_stays_so_when_the_next_is_refused(store: Store) -> None:
+    write(Shelf(), store, SetField("s", "agreed", ("1", "2")))
+    failed(Shelf(call1=RetryLater("It is away.")), store, ClearFields(("s",), ("1",)))
+    with pytest.raises(FixConfiguration):
+        write(Shelf(call1=FixConfiguration("There is a column 's'.")), store, SetField("s", "conflict", ("1", "2")))
+    assert held_fields(store.ledger(SOURCE)) == {"s": {"1": None, "2": "agreed"}}
 
 
 def test_what_arrived_of_an_operation_is_told_from_what_did_not(store: Store) -> None:
