@@ -81,7 +81,7 @@ class QuestionRatings:
         many as rated it. annotated : by task, how many raters worked on it, where the question is asked of its parts.
     gold : by unit, its known answer; gold_by : by unit, the rater whose answer that is. lead_times : (n,) seconds spent
         on each rating, in the order of `ratings`, NaN where unknown. repeats : (unit, rater, value) of answers that a
-        later one of the same rater on the same unit replaced. All of them serve the diagnosis of raters; None: not known.
+        later one of the same rater on the same unit replaced. All of them serve the diagnosis of raters; None: unknown.
     mended : what was mended or left out while the answers were read, by code.
     task_of : unit -> task, where each item of a task was asked about and is a unit of its own; of_regions : the items
         are regions that raters marked, one with those of others where they match.

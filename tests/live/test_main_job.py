@@ -52,7 +52,7 @@ def test_scores_tags_and_the_tab_appear_follow_a_change_and_go_away(
     connector = run(made)
 
     plan = connector("sync", "--dry-run")
-    assert "set iaa_status on 7 units" in plan
+    assert "set iaa_status on 7 tasks" in plan
     assert state(owner, made.id) == before
     assert sorted(file.name for file in connector.folder.iterdir()) == ["config.yaml"]
 
@@ -84,7 +84,7 @@ def test_scores_tags_and_the_tab_appear_follow_a_change_and_go_away(
     (annotation,) = [a for a in annotations if a["completed_by"] == made.raters[1].id]
     rater.call("PATCH", f"/api/annotations/{annotation['id']}/", {"result": [choice("yes")]})
     said = connector("sync")
-    assert "set iaa_status on 1 unit " in said
+    assert "set iaa_status on 1 task " in said
     assert fields(owner, made)[2] == {
         "agreement": 1.0,
         "consensus": 1.0,
@@ -100,7 +100,7 @@ def test_scores_tags_and_the_tab_appear_follow_a_change_and_go_away(
     assert fields(owner, made)[2] == {"raters": 1, "status": "single"}, "scores that no longer hold are taken away"
 
     before["tasks"][2] = state(owner, made.id)["tasks"][2] | {"data": before["tasks"][2]["data"]}
-    assert "take iaa_status away from 7 units" in connector("remove", "--dry-run")
+    assert "take iaa_status away from 7 tasks" in connector("remove", "--dry-run")
     connector("remove")
     assert state(owner, made.id) == before
     assert "Nothing of ours" in connector("remove")

@@ -106,9 +106,7 @@ _COORDINATES = frozenset(
 
 
 _WHY_NOT = {
-    **dict.fromkeys(
-        ("chat", "chatmessage"), "each rater's conversation goes its own way: they have no unit in common"
-    ),
+    **dict.fromkeys(("chat", "chatmessage"), "each rater's conversation goes its own way: they have no unit in common"),
     "reactcode": "its results have whatever form the project's own program gives them",
 }
 
