@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from connector.agreement.keys import id_order, json_value
+from connector.agreement.keys import brief_value, id_order
 from connector.agreement.patterns import DENSE, tally
 from connector.agreement.ratings import Floats, Ints, Ratings, as_ratings
 from connector.agreement.rows import Rows, fold_rows
@@ -164,7 +164,7 @@ class DawidSkene:
             "n_ties": self.n_ties,
             "n_ties_settled": self.n_settled,
             "n_tied": self.n_tied,
-            "classes": [json_value(one) for one in self.classes],
+            "classes": [brief_value(one) for one in self.classes],
             "shares": self.shares.tolist(),
             "raters": [
                 {
@@ -178,8 +178,8 @@ class DawidSkene:
             "units": [
                 {
                     "unit": one.unit,
-                    "majority": json_value(one.majority),
-                    "label": json_value(one.label),
+                    "majority": brief_value(one.majority),
+                    "label": brief_value(one.label),
                     "probability": one.probability,
                 }
                 for one in units

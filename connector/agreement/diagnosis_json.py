@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from connector.agreement.keys import json_value
+from connector.agreement.keys import brief_value
 
 if TYPE_CHECKING:
     from connector.agreement.diagnosis import Concentration, Diagnosis, Paradox
@@ -70,7 +70,7 @@ def _rater(one: RaterFinding) -> dict[str, Any]:
 
 
 def _leaning(listed: Sequence[Leaning]) -> list[dict[str, Any]]:
-    return [{"category": json_value(one.category), "own": one.own, "others": one.others} for one in listed]
+    return [{"category": brief_value(one.category), "own": one.own, "others": one.others} for one in listed]
 
 
 def _gold(one: GoldFinding) -> dict[str, Any]:
@@ -99,7 +99,7 @@ def _way(way: WayToThreshold) -> dict[str, Any]:
         "alpha_then": way.alpha_then,
         "curve": [{"resolved": resolved, "alpha": alpha} for resolved, alpha in way.curve],
         "pairs": [
-            {"a": json_value(pair.a), "b": json_value(pair.b), "cost": pair.cost} for pair in way.pairs[:MOST_PAIRS]
+            {"a": brief_value(pair.a), "b": brief_value(pair.b), "cost": pair.cost} for pair in way.pairs[:MOST_PAIRS]
         ],
     }
 
@@ -108,18 +108,18 @@ def _paradox(one: Paradox) -> dict[str, Any]:
     return {
         "percent_agreement": one.percent_agreement,
         "alpha": one.alpha,
-        "category": json_value(one.category),
+        "category": brief_value(one.category),
         "share": one.share,
         "brennan_prediger": one.brennan_prediger,
         "gwet_ac1": one.gwet_ac1,
-        "specific_agreement": [{"category": json_value(category), "value": value} for category, value in one.specific],
+        "specific_agreement": [{"category": brief_value(category), "value": value} for category, value in one.specific],
     }
 
 
 def _mend(one: Concentration) -> dict[str, Any]:
     return {
         "pairs": [
-            {"a": json_value(pair.a), "b": json_value(pair.b), "n": pair.n, "share": pair.share} for pair in one.pairs
+            {"a": brief_value(pair.a), "b": brief_value(pair.b), "n": pair.n, "share": pair.share} for pair in one.pairs
         ],
         "share": one.share,
     }

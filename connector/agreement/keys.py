@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from typing import Any
+
+LONGEST = 1_000
+"""Characters of a category that stands in a report as it is."""
 
 
 def category_key(category: Any) -> str:
@@ -33,6 +37,21 @@ def json_value(value: Any) -> Any:
         return value
     labels = all(isinstance(one, str) or (isinstance(one, tuple) and set(map(type, one)) <= {str}) for one in value)
     return [category_key(member) if labels else json_value(member) for member in value]
+
+
+def brief_key(category: Any) -> str:
+    """The key of a category in a report: a text of more than `LONGEST` characters by its ends, how many it has and a
+    sign of what it is, so that two texts with the same ends have two keys."""
+    key = category_key(category)
+    if len(key) <= LONGEST:
+        return key
+    sign = hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    return f"{key[: LONGEST * 2 // 3]}… ({len(key)} characters, {sign}) …{key[-LONGEST // 4 :]}"
+
+
+def brief_value(value: Any) -> Any:
+    """A value as JSON in a report: long texts as `brief_key` has them."""
+    return brief_key(value) if isinstance(value, str) else json_value(value)
 
 
 def id_order(identifier: Any) -> tuple[int, str]:

@@ -32,6 +32,8 @@ class Kind:
     rename : an answer under the settings' `relabel`, old label -> new label.
     readings : other ways to read an answer that the settings' `by` can ask for. by_place : the same for `position`,
         where each task brings its own choices along: in the place of `canonical`.
+    counted : what is to be said of how answers that count are compared: (question, those answers) -> code of `notes` ->
+        how many.
     settle : a last look at all answers of a question together: (question, unit of each answer, the answers) -> the
         question, with a distance of its own say, and the answers.
     between : an answer that speaks of regions (`model.BetweenRegions`) with the names that they have once those of all
@@ -53,6 +55,7 @@ class Kind:
     rename: Callable[[Any, Mapping[str, str]], Value | Missing] = renamed
     readings: Mapping[str, Callable[[Any], Value]] = field(default_factory=dict)
     by_place: Callable[[Value], Value | Missing] | None = None
+    counted: Callable[[Question, Iterable[Any]], Mapping[str, int]] | None = None
     settle: Callable[[Question, Sequence[int], Sequence[Value]], tuple[Question, Sequence[Value]]] | None = None
     between: Callable[[Any, Callable[[Region], tuple[str, str] | None]], Value] | None = None
     text: Callable[[Any], str] | None = None

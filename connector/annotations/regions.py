@@ -5,7 +5,8 @@ size is known, else in percent of its sides; `agreement.shapes` says what a geom
 video, or the place of the image among several of one task, else 0. An answer without regions says "nothing here".
 
 What lies outside the image is cut off; regions without usable coordinates, without extent or far outside the image are
-left out. All that is mended or left out is counted.
+left out. All that is mended or left out is counted; an answer whose regions are all left out is unreadable, since its
+rater did mark something.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from connector.agreement.shapes import corners
 from connector.annotations.choices import UNREADABLE
 from connector.annotations.kind import Kind
 from connector.annotations.model import Missing, Value
+from connector.annotations.spans import FARTHEST
 
 NOTES = {
     "clipped": "regions that reached beyond their image, cut at its edge",
@@ -36,6 +38,8 @@ NOTES = {
     "opaque": "masks stored as pictures that know no transparency: all is marked, as the tool shows it",
     "scaled": "masks stored in another size than their image's, stretched to it",
     "frames_sampled": "tracks in long videos, compared at evenly spaced frames",
+    "sizes_differ": "images whose size raters' annotations give differently: that of most annotations was taken",
+    "sizes_invalid": "regions with a size of their image (or a number of frames) that cannot be right, read without it",
 }
 """What is counted while regions are read, by code."""
 
@@ -142,12 +146,12 @@ def answer(regions: Sequence[Any], notes: Counter[str]) -> Value:
 
 
 def numbers(*raw: Any) -> list[float] | None:
-    """Finite numbers, None where one of them is none."""
+    """Numbers, None where one of them is none or lies beyond `FARTHEST`."""
     try:
         found = [float(one) for one in raw if not isinstance(one, bool)]
     except (TypeError, ValueError, OverflowError):
         return None
-    return found if len(found) == len(raw) and all(map(math.isfinite, found)) else None
+    return found if len(found) == len(raw) and all(abs(one) <= FARTHEST for one in found) else None
 
 
 def rectangle(box: Sequence[Any], image: Image, notes: Counter[str]) -> tuple[str, Geometry] | None:

@@ -5,14 +5,14 @@ count code points (int), of a time line they are what the tool measures in (floa
 "nothing here".
 
 Offsets decide, and the text that a tool stored beside them is a hint: it tells UTF-16 offsets from code points, and
-shows where both fit nothing. Blanks at the edges of a span are cut off. All that is mended or left out is counted.
+shows where both fit nothing. Blanks at the edges of a span are cut off. All that is mended or left out is counted; an
+answer whose marks are all left out is unreadable, since its rater did mark something.
 """
 
 from __future__ import annotations
 
-import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from connector.agreement.spans import CHARACTER
@@ -34,8 +34,14 @@ NOTES = {
     "samples": "marks of a single moment of a series, compared as the time that is nearest to its sample",
     "paths": "spans with paths into their page and no offsets: equal or different as the paths are, never overlapping",
     "length_unknown": "answers to documents of unknown length, for which the largest end seen was taken",
+    "length_invalid": "spans with a length of their time line that cannot be right: they were read without it",
+    "paths_differ": "paths into a page for which annotations store different offsets or texts, taken as most have them",
 }
 """What is counted while spans are read, by code."""
+
+FARTHEST = 2**62
+"""Of every position, size and number of frames: what lies beyond it is no number of this world. Up to it positions fit
+64 bits, squares and cubes of them a float; nanoseconds since 1970 lie within."""
 
 
 class Raw(NamedTuple):
@@ -166,8 +172,8 @@ class Text:
 
 def text_spans(
     raws: Sequence[Raw], text: Text | None, notes: Counter[str], *, length: int | None = None, seen: int = 0
-) -> Value:
-    """The value of spans of a text, their labels in final form (`Labels.of`).
+) -> Value | Missing:
+    """The value of spans of a text, their labels in final form (`Labels.of`); unreadable where none can be used.
 
     Where blanks were cut off the edges, a third member holds the marks with them.
 
@@ -196,6 +202,8 @@ def text_spans(
             marks.append((start, end, labels))
         if not labels:
             notes["unlabelled"] += 1
+    if raws and not marks:
+        return UNREADABLE
     if text is None:
         notes["length_unknown"] += length is None
         last = max([length or seen, *(end for _, end, _ in marks)])
@@ -206,11 +214,11 @@ def text_spans(
     return last, found, tuple(sorted({with_blanks.get(place, mark) for place, mark in enumerate(marks)}))
 
 
-def time_spans(raws: Iterable[Raw], length: float | None, notes: Counter[str], seen: float = 0.0) -> Value:
-    """The value of spans of a time line, from 0 on. `seen` as for texts."""
+def time_spans(raws: Sequence[Raw], length: float | None, notes: Counter[str], seen: float = 0.0) -> Value | Missing:
+    """The value of spans of a time line, from 0 on; unreadable where none can be used. `seen` as for texts."""
     marks = []
     for one in raws:
-        start, end = _moment(one.start), _moment(one.end)
+        start, end = number(one.start), number(one.end)
         if start is None or end is None or end < start or end < 0:
             notes["invalid"] += 1
         elif start == end:
@@ -220,10 +228,13 @@ def time_spans(raws: Iterable[Raw], length: float | None, notes: Counter[str], s
                 notes["clamped"] += 1
             notes["unlabelled"] += not one.labels
             marks.append((max(start, 0.0), end if length is None else min(end, length), one.labels))
+    marks = [mark for mark in marks if mark[0] < mark[1]]
+    if raws and not marks:
+        return UNREADABLE
     if length is None:
         notes["length_unknown"] += 1
         length = max([seen, *(end for _, end, _ in marks)])
-    return length, _distinct([mark for mark in marks if mark[0] < mark[1]], notes)
+    return length, _distinct(marks, notes)
 
 
 def _distinct(marks: Sequence[Any], notes: Counter[str]) -> tuple[Any, ...]:
@@ -234,24 +245,25 @@ def _distinct(marks: Sequence[Any], notes: Counter[str]) -> tuple[Any, ...]:
 
 
 def whole(raw: Any) -> int | None:
-    """A whole number as an offset: 4, 4.0 and "4"; None for anything else."""
+    """A whole number as an offset: 4, 4.0 and "4"; None for anything else, and for what lies beyond `FARTHEST`."""
     if isinstance(raw, bool):
         return None
     if isinstance(raw, int):
-        return raw
+        return raw if -FARTHEST <= raw <= FARTHEST else None
     if isinstance(raw, float):
-        return int(raw) if raw.is_integer() else None
+        return int(raw) if raw.is_integer() and abs(raw) <= FARTHEST else None
     return int(raw) if isinstance(raw, str) and raw.isascii() and raw.isdigit() and len(raw) < 16 else None
 
 
-def _moment(raw: Any) -> float | None:
+def number(raw: Any) -> float | None:
+    """A number as a place or a size, also one that is spelt out; None for anything else, and beyond `FARTHEST`."""
     if isinstance(raw, bool) or not isinstance(raw, int | float | str):
         return None
     try:
         found = float(raw)
     except (ValueError, OverflowError):
         return None
-    return found if math.isfinite(found) else None
+    return found if abs(found) <= FARTHEST else None
 
 
 def _mended(one: Raw, text: Text | None, notes: Counter[str]) -> tuple[int, int, int, int] | None:
@@ -274,7 +286,7 @@ def _mended(one: Raw, text: Text | None, notes: Counter[str]) -> tuple[int, int,
 def _as_seen(one: Raw, start: int, end: int, text: Text | None, notes: Counter[str]) -> str:
     """What the rater saw between the edges; "" where that is not known."""
     own = "" if text is None else text.text[start:end]
-    if one.text is None or _alike(own, one.text):
+    if one.text is None or (text is not None and _alike(own, one.text)):
         return own
     if text is not None:
         notes["text_differs"] += 1

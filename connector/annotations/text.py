@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from connector.agreement.distances.texts import EDIT, LONG, is_long
 from connector.annotations.choices import EMPTY, UNREADABLE, label
 from connector.annotations.kind import Kind
-from connector.annotations.model import Missing, Value
+from connector.annotations.model import Missing, Question, Value
 
 
 def text(raw: Any) -> str | Missing:
@@ -36,5 +37,16 @@ def as_text(value: Value) -> Value | Missing:
     return "\n".join(one for one in lines if isinstance(one, str)) or EMPTY
 
 
-TEXT = Kind(distances=("edit", "nominal"), canonical=as_text, required=False)
+def long_ones(question: Question, answers: Iterable[Any]) -> Mapping[str, int]:
+    """How many texts are too long to be compared by their characters."""
+    return {"long": sum(map(is_long, answers))} if question.distance == EDIT.name else {}
+
+
+TEXT = Kind(
+    distances=(EDIT.name, "nominal"),
+    canonical=as_text,
+    required=False,
+    counted=long_ones,
+    notes={"long": f"texts of more than {LONG:,} characters, compared by words"},
+)
 """Compared by edit distance, or as equal or not. A gate rests on it only where it is asked to."""

@@ -97,6 +97,7 @@ LEFT_OUT = {
     "ground_truth": "marked as ground truth",
     "ours": "written by this program",
     "empty": "with a question left empty",
+    "nothing_to_ask": "with nothing to ask about",
     "not_shown": "not asked, by a condition",
     "stale_child": "left from a condition that no longer holds",
     "unreadable": "unreadable",

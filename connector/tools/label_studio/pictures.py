@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from connector.errors import InstallExtra
 
 MOST_PIXELS = 2**26
-"""Of a picture: unpacked it takes four bytes for each."""
+"""Of a mask: a picture of one takes four bytes for each once it is unpacked."""
 
 _FORM = "data:image/png;base64,"
 _HEADER = struct.Struct(">8s4x4sII")

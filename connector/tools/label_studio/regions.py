@@ -8,17 +8,19 @@ between which it moves evenly.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from connector.annotations import regions
-from connector.annotations.model import Unit, Value
+from connector.annotations.choices import UNREADABLE
+from connector.annotations.model import Annotation, Missing, Unit, Value
 from connector.annotations.regions import Geometry, Image
 from connector.annotations.spans import Labels, whole
 from connector.tools.label_studio import pictures
+from connector.tools.label_studio.pictures import MOST_PIXELS
 from connector.tools.label_studio.vectors import Vector
 
 LABELLED = (
@@ -35,8 +37,6 @@ Result = Mapping[str, Any]
 _SHAPE = frozenset({"x", "points", "rle", "sequence", "imageDataURL", "vertices"})
 _BOXES = frozenset({"rectanglelabels", "rectangle"})
 _NUMBERS = frozenset({int, float})
-MOST_PIXELS = 2**28
-"""Of a mask: more is a mistake."""
 
 
 def is_region(one: Result) -> bool:
@@ -53,15 +53,18 @@ class RegionReader:
         self._name = name
         self._labels = Labels(spellings or {})
         self._unit: Unit | None = None
-        self._images: dict[int, Image] = {}
+        self._images: dict[int, Image] | None = None
         self._frames: tuple[Sequence[int], bool] | None = None
 
-    def read(self, results: Sequence[Result], unit: Unit) -> Value:
-        """The value of what one annotation of the unit holds of this control."""
+    def read(self, results: Sequence[Result], unit: Unit) -> Value | Missing:
+        """The value of what one annotation of the unit holds of this control; unreadable where nothing of it can be
+        used."""
         if unit is not self._unit:
-            self._unit, self._images, self._frames = unit, {}, None
+            self._unit, self._images, self._frames = unit, None, None
+        if not results:
+            return ()
         found: list[Any] = []
-        image = self._images.get(0) or (self._image(0) if results else Image())
+        image = self._image(0)
         across, down = image.width / 100, image.height / 100
         for one in results:
             value = one.get("value")
@@ -75,14 +78,17 @@ class RegionReader:
                 found.append(("rectangle", box, labels, 0))
             else:
                 found += self._regions(one, value, kind, labels)
-        return regions.answer(found, self.notes)
+        return regions.answer(found, self.notes) if found else UNREADABLE
 
     def _regions(
         self, one: Result, value: Mapping[str, Any], kind: str, labels: tuple[str, ...]
     ) -> Sequence[tuple[Any, ...]]:
         """The regions of one result: of a track what it is in every frame that is compared, else one or none."""
         place = _place(one)
-        image = self._images.get(place) or self._image(place)
+        if place is None:
+            self.notes["invalid"] += 1
+            return []
+        image = self._image(place)
         if "sequence" in value:
             found = [(*shape, labels, frame) for frame, shape in self._track(value, image)]
         else:
@@ -121,7 +127,7 @@ class RegionReader:
     def _picture(self, value: Mapping[str, Any], one: Result, image: Image) -> tuple[str, Geometry] | None:
         found = pictures.marked(value["imageDataURL"])
         width, height = _size(one) or (int(image.width), int(image.height))
-        if found is None or width * height > pictures.MOST_PIXELS:
+        if found is None or width * height > MOST_PIXELS:
             self.notes["invalid"] += 1
             return None
         inside, transparent = found
@@ -154,7 +160,9 @@ class RegionReader:
             self.notes["invalid"] += 1
             return
         if self._frames is None:
-            tracks = [one["value"] for one in self._all() if "sequence" in one["value"]]
+            tracks = [
+                one["value"] for each in self._submitted() for one in self._own(each) if "sequence" in one["value"]
+            ]
             self._frames = regions.compared_frames(part for one in tracks for part in _stretches(one))
         compared, sampled = self._frames
         self.notes["frames_sampled"] += sampled
@@ -167,34 +175,57 @@ class RegionReader:
         # a track is one region, in however many of its frames there is something to say
         self.notes.update(dict.fromkeys(+once, 1))
 
-    def _all(self) -> Iterator[Result]:
-        for annotation in self._unit.annotations if self._unit else ():
-            if annotation.status == "submitted":
-                yield from (one for one in annotation.result if one.get("from_name") == self._name and is_region(one))
+    def _submitted(self) -> Iterator[Annotation]:
+        annotations = self._unit.annotations if self._unit else ()
+        return (one for one in annotations if one.status == "submitted")
+
+    def _own(self, annotation: Annotation) -> Iterator[Result]:
+        return (one for one in annotation.result if one.get("from_name") == self._name and is_region(one))
 
     def _image(self, place: int) -> Image:
-        """The image's size as any of its regions tells, since percents of it are what all raters drew."""
-        sizes = (
-            size
-            for tells in (_size, _picture_size)
-            for one in self._all()
-            if _place(one) == place and (size := tells(one))
-        )
-        known = next(sizes, None)
-        image = self._images[place] = Image(float(known[0]), float(known[1]), known=True) if known else Image()
-        return image
+        if self._images is None:
+            self._images = self._images_of_unit()
+        return self._images.get(place) or _UNKNOWN
+
+    def _images_of_unit(self) -> dict[int, Image]:
+        """The sizes of a task's images, since percents of them are what all raters drew: of several sizes of one that
+        which most annotations tell, of those the largest."""
+        told: dict[int, Counter[tuple[int, int]]] = {}
+        for annotation in self._submitted():
+            sizes = set()
+            for one in self._own(annotation):
+                size = _size(one) or _picture_size(one)
+                if size is not None:
+                    sizes.add((_place(one), size))
+                self.notes["sizes_invalid"] += _tells_no_size(one)
+            for place, size in sizes:
+                if place is not None:
+                    told.setdefault(place, Counter())[size] += 1
+        self.notes["sizes_differ"] += sum(len(sizes) > 1 for sizes in told.values())
+        best = {place: max(sizes, key=lambda size: (sizes[size], size)) for place, sizes in told.items()}
+        return {place: Image(float(width), float(height), known=True) for place, (width, height) in best.items()}
 
 
-def _place(one: Result) -> int:
-    """Which of several images, or pages, of a task a region lies on."""
-    place = whole(one.get("item_index"))
-    return (whole(one["value"].get("pageIndex")) if place is None else place) or 0
+_UNKNOWN = Image()
+
+
+def _place(one: Result) -> int | None:
+    """Which of several images, or pages, of a task a region lies on; None where it is no place that can be."""
+    told = one.get("item_index")
+    told = one["value"].get("pageIndex") if told is None else told
+    return 0 if told is None else whole(told)
 
 
 def _size(one: Result) -> tuple[int, int] | None:
     """Width and height of its image as a result tells."""
     width, height = whole(one.get("original_width")), whole(one.get("original_height"))
     return (width, height) if width and height and width > 0 < height else None
+
+
+def _tells_no_size(one: Result) -> bool:
+    """Whether a result gives its image a size, or its video a number of frames, that cannot be right."""
+    told = one.get("original_width"), one.get("original_height"), one["value"].get("framesCount")
+    return any(type(raw) in _NUMBERS and ((size := whole(raw)) is None or size < 0) for raw in told)
 
 
 def _picture_size(one: Result) -> tuple[int, int] | None:
@@ -210,16 +241,30 @@ def mask_runs(packed: Any, width: int, height: int) -> list[int] | None:
     the count less one; and the value, or the values.
     """
     n_values = 4 * width * height
+    # a number alone would be taken for so many bytes
+    if not isinstance(packed, list) or width * height > MOST_PIXELS:
+        return None
     try:
         bits = "".join(map("{:08b}".format, bytes(packed)))
-        if int(bits[:32], 2) != n_values or width * height > MOST_PIXELS:
+        if int(bits[:32], 2) != n_values:
             return None
         size = int(bits[32:37], 2) + 1
         lengths = [int(bits[place : place + 4], 2) + 1 for place in range(37, 53, 4)]
-        values = _unpacked(bits, 53, n_values, size, lengths)
+        return _joined(_unpacked(bits, 53, n_values, size, lengths))
     except (TypeError, ValueError):
         return None
-    return _run_lengths(values[3::4] > 0)
+
+
+def _joined(stretches: Iterable[tuple[bool, int]]) -> list[int]:
+    """The lengths of runs, the first of them outside, of (inside, pixels) in order."""
+    found, within = [0], False
+    for inside, pixels in stretches:
+        if inside == within:
+            found[-1] += pixels
+        elif pixels:
+            found.append(pixels)
+            within = inside
+    return found
 
 
 def _run_lengths(inside: NDArray[np.bool_]) -> list[int]:
@@ -229,8 +274,8 @@ def _run_lengths(inside: NDArray[np.bool_]) -> list[int]:
     return found
 
 
-def _unpacked(bits: str, at: int, n_values: int, size: int, lengths: Sequence[int]) -> Any:
-    values = np.zeros(n_values, dtype=np.uint32)
+def _unpacked(bits: str, at: int, n_values: int, size: int, lengths: Sequence[int]) -> Iterator[tuple[bool, int]]:
+    """Whether the last of the four channels is set, and over how many pixels, run by run; no pixel is laid out."""
     done = 0
     while done < n_values:
         same = bits[at] == "1" if at < len(bits) else _cut_short()
@@ -238,15 +283,18 @@ def _unpacked(bits: str, at: int, n_values: int, size: int, lengths: Sequence[in
         at += 3
         until = done + int(bits[at : at + length], 2) + 1
         at += length
+        until = min(until, n_values) if same else until
+        if until > n_values or at + size * (1 if same else until - done) > len(bits):
+            _cut_short()
         if same:
-            values[done:until] = int(bits[at : at + size], 2)
+            yield int(bits[at : at + size], 2) > 0, until // 4 - done // 4
             at += size
         else:
-            several = bits[at : at + size * (until - done)]
-            values[done:until] = [int(several[one : one + size], 2) for one in range(0, len(several), size)]
-            at += len(several)
+            # the values of the last channel stand at 3, 7, 11, ...
+            for one in range(at + size * (3 - done % 4), at + size * (until - done), 4 * size):
+                yield int(bits[one : one + size], 2) > 0, 1
+            at += size * (until - done)
         done = until
-    return values
 
 
 def _cut_short() -> bool:
@@ -299,6 +347,7 @@ def _is_plain(one: Result, value: Mapping[str, Any]) -> bool:
             not value.get("rotation")
             and one["type"] in _BOXES
             and "item_index" not in one
+            and "pageIndex" not in value
             and not one.get("image_rotation")
             and type(x) in _NUMBERS
             and type(y) in _NUMBERS

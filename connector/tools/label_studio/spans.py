@@ -18,7 +18,7 @@ from typing import Any
 
 from connector.annotations.dates import date
 from connector.annotations.model import Missing, Unit, Value
-from connector.annotations.spans import Labels, Raw, Text, text_spans, time_spans, whole
+from connector.annotations.spans import Labels, Raw, Text, number, text_spans, time_spans, whole
 
 SPAN_TYPES = frozenset({"labels", "hypertextlabels", "paragraphlabels", "timeserieslabels", "timelinelabels"})
 """Result types that mark stretches; `labels` does so of a text or a time line, and holds shapes of an image as well."""
@@ -32,7 +32,7 @@ POSITIONS = {
 """Object tags, and a control's that says it alone -> what a place is called that its marks cover."""
 
 Result = Mapping[str, Any]
-Reading = Callable[[Sequence[Result], Counter[str]], Value]
+Reading = Callable[[Sequence[Result], Counter[str]], Value | Missing]
 About = Callable[[float], tuple[float, float]]
 """A moment of a series -> the time that is nearest to its sample."""
 
@@ -78,8 +78,9 @@ class SpanReader:
         self._unit: Unit | None = None
         self._reading: Reading | None = None
 
-    def read(self, results: Sequence[Result], unit: Unit) -> Value:
-        """The value of what one annotation of the unit holds of this control."""
+    def read(self, results: Sequence[Result], unit: Unit) -> Value | Missing:
+        """The value of what one annotation of the unit holds of this control; unreadable where nothing of it can be
+        used."""
         if self._reading is None or unit is not self._unit:
             self._unit, self._reading = unit, self._reading_of(unit)
         return self._reading(results, self.notes)
@@ -93,7 +94,8 @@ class SpanReader:
             return partial(self._in_text, Text(shown))
         results = list(self._all(unit))
         if form == "frames":
-            return _until(partial(self._frames, _largest(one["value"].get("framesCount") for one in results)), results)
+            length = _largest((one["value"].get("framesCount") for one in results), self.notes)
+            return _until(partial(self._frames, length), results)
         if form == "time" or any(isinstance(one["value"].get("start"), float) for one in results):
             return self._time_reading(shown, results)
         if form == "phrases" and (phrases := Phrases.of(shown, self._source.attributes.get("textkey", "text"))):
@@ -117,7 +119,9 @@ class SpanReader:
             found = unit.data.get(str(example.get("to_name")), texts[0] if len(texts) == 1 else None)
         return None if isinstance(found, str) and _ADDRESS.fullmatch(found.strip()) else found
 
-    def _in_text(self, text: Text | None, results: Sequence[Result], notes: Counter[str], seen: int = 0) -> Value:
+    def _in_text(
+        self, text: Text | None, results: Sequence[Result], notes: Counter[str], seen: int = 0
+    ) -> Value | Missing:
         labels = self._labels.of
         raws = []
         for one in results:
@@ -127,7 +131,7 @@ class SpanReader:
             )
         return text_spans(raws, text, notes, seen=seen)
 
-    def _in_phrases(self, phrases: Phrases, results: Sequence[Result], notes: Counter[str]) -> Value:
+    def _in_phrases(self, phrases: Phrases, results: Sequence[Result], notes: Counter[str]) -> Value | Missing:
         raws = []
         for one in results:
             value = one["value"]
@@ -140,13 +144,19 @@ class SpanReader:
 
     def _path_reading(self, shown: Any, results: Sequence[Result]) -> Reading:
         """Marks in a page: by their offsets into its visible text where they have them, else by their paths alone."""
-        known = {_path(one): place for one in results if (place := _offsets(one["value"])) is not None}
+        told = _told_of((_path(one), _offsets(one["value"])) for one in results)
+        # one place however the raters' programs counted: the offsets of most, of those the smallest
+        known = {path: min(places, key=lambda place: (-places[place], place)) for path, places in told.items()}
         last = max((end for _, end in known.values()), default=0)
         visible = len(visible_text(shown)) if isinstance(shown, str) else None
-        alone = {_path(one): _text(one["value"]) or "-" for one in results if _path(one) not in known}
-        for path in sorted(alone, key=_in_order):
-            known[path] = (last, last + len(alone[path]))
-            last += len(alone[path])
+        alone = [one for one in results if _path(one) not in known]
+        texts = _told_of((_path(one), _text(one["value"])) for one in alone)
+        for path in sorted({_path(one) for one in alone}, key=_in_order):
+            stored = texts.get(path) or {"-": 1}
+            width = len(max(stored, key=lambda text: (stored[text], len(text))) or "-")
+            known[path] = (last, last + width)
+            last += width
+        self.notes["paths_differ"] += sum(len(each) > 1 for each in (*told.values(), *texts.values()))
         length = None if visible is None else max(visible, last)
         return partial(self._by_path, known, length, last)
 
@@ -157,7 +167,7 @@ class SpanReader:
         last: int,
         results: Sequence[Result],
         notes: Counter[str],
-    ) -> Value:
+    ) -> Value | Missing:
         notes["paths"] += sum(_offsets(one["value"]) is None for one in results)
         raws = [Raw(*known[_path(one)], self._labels_of(one), _text(one["value"])) for one in results]
         return text_spans(raws, None, notes, length=length, seen=last)
@@ -167,7 +177,7 @@ class SpanReader:
         moments = [one for one in edges if one is not None]
         if self._source.type == "timeseries" or any(one.get("type") == "timeserieslabels" for one in results):
             return self._series_reading(shown, moments)
-        length = _largest(one.get("original_length") for one in results)
+        length = _largest((one.get("original_length") for one in results), self.notes)
         return partial(self._in_time, 0.0, length, max(moments, default=0.0), None)
 
     def _series_reading(self, shown: Any, moments: Sequence[float]) -> Reading:
@@ -190,7 +200,7 @@ class SpanReader:
         about: About | None,
         results: Sequence[Result],
         notes: Counter[str],
-    ) -> Value:
+    ) -> Value | Missing:
         raws = []
         for one in results:
             start, end = (_moment(one["value"].get(edge)) for edge in ("start", "end"))
@@ -201,11 +211,13 @@ class SpanReader:
             raws.append(Raw(start, end, self._labels_of(one)))
         return time_spans(raws, length, notes, seen)
 
-    def _frames(self, length: float | None, results: Sequence[Result], notes: Counter[str], seen: int = 0) -> Value:
+    def _frames(
+        self, length: float | None, results: Sequence[Result], notes: Counter[str], seen: int = 0
+    ) -> Value | Missing:
         raws = []
         for one in results:
             ranges = one["value"].get("ranges")
-            for part in ranges if isinstance(ranges, list) else ():
+            for part in ranges if isinstance(ranges, list) and ranges else (None,):
                 first, last = (whole(part.get(edge)) for edge in ("start", "end")) if isinstance(part, dict) else (0, 0)
                 # both frames belong to the range, and the first frame is 1
                 raws.append(Raw(None if not first else first - 1, last, self._labels_of(one)))
@@ -235,15 +247,15 @@ class Phrases:
 
     def place(self, phrase: Any, offset: Any, notes: Counter[str]) -> int | None:
         """The offset in the whole text of an offset in a phrase, None where there is no such place."""
-        number, inside = whole(phrase), whole(offset)
-        if number is None or inside is None or not 0 <= number < len(self._phrases) or inside < 0:
+        place, inside = whole(phrase), whole(offset)
+        if place is None or inside is None or not 0 <= place < len(self._phrases) or inside < 0:
             return None
-        text = self._phrases[number]
+        text = self._phrases[place]
         if text.astral:
             turned = text.code_point(inside)
             notes["utf16"] += turned != inside
             inside = turned
-        return self._starts[number] + min(inside, text.length)
+        return self._starts[place] + min(inside, text.length)
 
 
 def visible_text(page: str) -> str:
@@ -282,7 +294,7 @@ def _form(example: Result | None, source: str) -> str:
     return "paths" if paths or "startOffset" in value else "text"
 
 
-def _until(reading: Callable[..., Value], results: Sequence[Result]) -> Reading:
+def _until(reading: Callable[..., Value | Missing], results: Sequence[Result]) -> Reading:
     """A reading that knows the largest end of all the unit's marks."""
     seen = reading(results, Counter())
     return partial(reading, seen=seen[0] if isinstance(seen, tuple) else 0)
@@ -303,12 +315,23 @@ def _text(value: Mapping[str, Any]) -> str | None:
 
 def _path(one: Result) -> tuple[str, ...]:
     value = one["value"]
-    return tuple(str(value.get(key)) for key in ("start", "startOffset", "end", "endOffset"))
+    parts = ("start", "startOffset", "end", "endOffset") if "start" in value else ("globalOffsets",)
+    return tuple(str(value.get(key)) for key in parts)
+
+
+def _told_of(told: Iterable[tuple[tuple[str, ...], Any]]) -> dict[tuple[str, ...], Counter[Any]]:
+    """What marks tell of each path, and how many of them tell it; what is not told does not count."""
+    found: dict[tuple[str, ...], Counter[Any]] = {}
+    for path, one in told:
+        if one is not None:
+            found.setdefault(path, Counter())[one] += 1
+    return found
 
 
 def _in_order(path: tuple[str, ...]) -> list[tuple[int, str]]:
-    """Sorts paths as their numbers go."""
-    return [(int(part), "") if part.isdigit() else (-1, part) for one in path for part in re.split(r"(\d+)", one)]
+    """Sorts paths as their numbers go, whatever their length."""
+    parts = [part for one in path for part in re.split(r"(\d+)", one)]
+    return [(len(part.lstrip("0")), part.lstrip("0")) if part.isdecimal() else (-1, part) for part in parts]
 
 
 def _offsets(value: Mapping[str, Any]) -> tuple[int, int] | None:
@@ -325,15 +348,21 @@ def _moment(raw: Any) -> float | None:
     if isinstance(raw, bool) or not isinstance(raw, int | float | str):
         return None
     try:
-        found = float(raw)
-        return found if math.isfinite(found) else None
-    except (ValueError, OverflowError):
+        float(raw)
+    except ValueError:
         dated = date(raw)
         return None if isinstance(dated, Missing) else dated
+    except OverflowError:
+        return None
+    return number(raw)
 
 
-def _largest(numbers: Iterable[Any]) -> float | None:
-    return max((float(one) for one in numbers if isinstance(one, int | float) and one > 0), default=None)
+def _largest(lengths: Iterable[Any], notes: Counter[str]) -> float | None:
+    """The largest length that is told; None where there is none."""
+    told = [one for one in lengths if isinstance(one, int | float) and not isinstance(one, bool)]
+    usable = [length for one in told if (length := number(one)) is not None and length >= 0]
+    notes["length_invalid"] += len(told) - len(usable)
+    return max((length for length in usable if length > 0), default=None)
 
 
 def _samples(shown: Any, column: str) -> Sequence[Any]:

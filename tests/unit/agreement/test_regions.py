@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import random
+import time
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
+import shapely
 
 from connector.agreement.alpha import alpha_statistic, prepare
 from connector.agreement.ratings import Level, Ratings
 from connector.agreement.regions import IOU_50, IOU_50_95
 from connector.agreement.report import QuestionRatings, QuestionReport, assess
-from connector.agreement.shapes import Edges, Shapes
+from connector.agreement.shapes import Edges, Shapes, figures_of
 from connector.annotations.kinds import KINDS
 
 
@@ -201,6 +204,50 @@ def test_lines_match_as_bands_of_their_reach_to_both_sides() -> None:
     assert apart([line(0, 0, 10, 0)], [("rectangle", (0.0, -3.0, 10.0, 6.0, 0.0), ("Road",), 0)]) == 1
 
 
+def wandering(n: int, seed: int) -> list[tuple[float, float]]:
+    rng = random.Random(seed)
+    return [(rng.uniform(0, 1000), rng.uniform(0, 1000)) for _ in range(n)]
+
+
+def test_the_band_of_a_line_is_what_lies_within_its_reach() -> None:
+    corners = wandering(20, 3)
+    pieces = [part for one, other in pairwise(corners) for part in (*one, *other)]
+    (band,) = figures_of(["line"], [(*pieces, 14.0)])
+    whole = shapely.buffer(shapely.multilinestrings(list(pairwise(corners))), 14.0)
+    assert shapely.symmetric_difference(band, whole).area < 1e-6
+
+
+def test_what_a_crossed_ring_holds_is_what_it_goes_round_an_odd_number_of_times() -> None:
+    rng = np.random.default_rng(6)
+    x, y = rng.random((2, 500)) * 5
+    for _ in range(60):
+        # corners on a grid, so that sides run along each other and through corners
+        ring = rng.integers(0, 6, (int(rng.integers(4, 20)), 2)).astype(float)
+        (figure,) = figures_of(["polygon"], [tuple(ring.ravel())])
+        (x1, y1), (x2, y2) = ring.T[:, :, None], np.roll(ring, -1, axis=0).T[:, :, None]
+        passed = (y1 > y) != (y2 > y)
+        at = x1 + (y - y1) * np.divide(x2 - x1, y2 - y1, out=np.zeros_like(x1), where=y2 != y1)
+        odd = np.count_nonzero(passed & (x < at), axis=0) % 2 == 1
+        assert (shapely.contains_xy(figure, x, y) == odd).all()
+        assert shapely.is_valid(figure)
+
+
+def test_outlines_that_cross_themselves_thousands_of_times_take_seconds() -> None:
+    started = time.process_time()
+    for place in range(2):
+        corners = wandering(1000, place)
+        pieces = [part for one, other in pairwise(corners) for part in (*one, *other)]
+        figures_of(["line", "polygon"], [(*pieces, 14.0), [part for one in corners[:300] for part in one]])
+    assert time.process_time() - started < 8
+
+
+def test_an_outline_is_looked_at_no_farther_than_the_grid_of_a_mask_goes() -> None:
+    whole, half = ("brush", (4, 4, 0, 16), ("a",), 0), ("brush", (4, 4, 0, 7, 9), ("a",), 0)
+    far = ("rectangle", (0.0, 0.0, 1e15, 1e15, 0.0), ("a",), 0)
+    assert apart([whole], [far]) == 0
+    assert apart([half], [far]) == 1
+
+
 def test_every_overlap_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     import shapely
 
@@ -248,7 +295,7 @@ def test_identical_regions_in_another_order_agree_fully() -> None:
 
 def test_what_is_no_distance_apart_is_agreed_and_what_is_some_is_not() -> None:
     """Two hands never draw the same numbers."""
-    moved = ("rectangle", tuple(part + 0.5 for part in A[1][:4]) + (0.0,), A[2], A[3])
+    moved = ("rectangle", (*(part + 0.5 for part in A[1][:4]), 0.0), A[2], A[3])
     found = report([(A,), (moved,)], [(A, B), (moved,)], [(A,), (A,)])
     assert [(found.units[unit].agreement, found.units[unit].status) for unit in (0, 1, 2)] == [
         (1.0, "agreed"),

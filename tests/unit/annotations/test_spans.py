@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import math
+import warnings
 from collections import Counter
 from typing import Any
 
 import pytest
 
+from connector.agreement.ratings import Ratings
+from connector.agreement.report import QuestionRatings, assess
+from connector.annotations.choices import UNREADABLE
 from connector.annotations.display import text_of
 from connector.annotations.kinds import KINDS
 from connector.annotations.model import Missing, Question
-from connector.annotations.spans import NOTES, SPANS, Labels, Raw, Text, text_spans, time_spans
+from connector.annotations.spans import FARTHEST, NOTES, SPANS, Labels, Raw, Text, text_spans, time_spans
 
 A, B = ("A",), ("B",)
 ROCKET = "Some text yeah \N{ROCKET} rocket"
@@ -42,7 +47,7 @@ def test_nothing_marked_is_an_answer() -> None:
 )
 def test_blanks_at_the_edges_are_cut_off_and_counted(start: int, end: int, kept: tuple[int, int] | None) -> None:
     value, notes = read("Ana in Rome now", (start, end, A))
-    assert value[:2] == (15, () if kept is None else ((*kept, A),))
+    assert value == UNREADABLE if kept is None else value[:2] == (15, ((*kept, A),))
     assert notes == ({"empty": 1} if kept is None else {"trimmed": 1})
 
 
@@ -73,7 +78,7 @@ def test_an_end_behind_the_text_is_cut_off_and_counted() -> None:
 
 @pytest.mark.parametrize("edges", [(None, 0), (3, None), (-1, 4), (5, 3), (12, 14), ("a", 4), (True, 4), (0.5, 4)])
 def test_edges_that_are_none_are_left_out_and_counted(edges: tuple[Any, Any]) -> None:
-    assert read("Ana in Rome", (*edges, A)) == ((11, ()), {"invalid": 1})
+    assert read("Ana in Rome", (*edges, A), (0, 3, B)) == ((11, ((0, 3, B),)), {"invalid": 1})
 
 
 @pytest.mark.parametrize("edges", [("0", "3"), (0.0, 3.0), ("0", 3)])
@@ -82,7 +87,43 @@ def test_offsets_written_otherwise_are_read(edges: tuple[Any, Any]) -> None:
 
 
 def test_a_span_without_extent_is_left_out_and_counted() -> None:
-    assert read("Ana in Rome", (3, 3, A)) == ((11, ()), {"empty": 1})
+    assert read("Ana in Rome", (3, 3, A), (0, 3, B)) == ((11, ((0, 3, B),)), {"empty": 1})
+
+
+BROKEN = [(None, None), (3, 3), (3, 4), (5, 3), (12, 14), (0, 2**63), (0, 1e308), (0, 10**400), (2**62 + 1, 2**63)]
+
+
+@pytest.mark.parametrize("edges", BROKEN)
+def test_an_answer_whose_marks_can_all_not_be_used_is_unreadable_and_not_nothing(edges: tuple[Any, Any]) -> None:
+    for text in ("Ana in Rome", None):
+        given = (*edges, A, " " if edges == (3, 4) else None)
+        if text is None and edges == (12, 14):
+            continue
+        value, notes = read(text, given, given)
+        assert (value, sum(notes.values())) == (UNREADABLE, 2)
+    assert read("Ana in Rome")[0] == (11, ())
+
+
+@pytest.mark.parametrize(
+    "edges", [(None, 1), (2, 2), (3, 1), (1, math.inf), (1, 1e200), (1, 10**400), (8, 9), ("x", 2)]
+)
+def test_of_a_time_line_too(edges: tuple[Any, Any]) -> None:
+    value, notes = read_times(5.0, (*edges, A))
+    assert (value, sum(notes.values())) == (UNREADABLE, 1)
+    assert read_times(5.0)[0] == (5.0, ())
+    assert read_times(5.0, (*edges, A), (1, 2, B))[0] == (5.0, ((1.0, 2.0, B),))
+
+
+def test_the_farthest_position_is_one_and_no_sum_of_it_overflows() -> None:
+    far = FARTHEST
+    answers = [read(None, (start, far, A), seen=far)[0] for start in (0, far // 2)]
+    assert answers == [(far, ((0, far, A),)), (far, ((far // 2, far, A),))]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ratings = Ratings.from_long(["1", "1", "2", "2"], ["a", "b", "a", "b"], [*answers, *answers[::-1]])
+        found = assess(QuestionRatings("q", "spans", ratings, distance="character")).questions["q"].coefficients
+    assert found["krippendorff_alpha"].value is not None
+    assert all(one.value is None or math.isfinite(one.value) for one in found.values())
 
 
 def test_a_span_without_a_label_is_marked_all_the_same() -> None:

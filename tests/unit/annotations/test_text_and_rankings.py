@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import random
+import time
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from connector import assess
+from connector.agreement.distances.texts import EDIT, LONG, MOST_WORDS
+from connector.agreement.keys import brief_key, brief_value
 from connector.agreement.report import QuestionRatings
 from connector.annotations.collect import Collector, QuestionChoice, Table
-from connector.annotations.display import text_of
+from connector.annotations.display import mended_text, text_of
 from connector.annotations.model import Annotation, Missing, Question, Unit, Value
 from connector.annotations.rankings import as_ranking, in_buckets, ranking
 from connector.annotations.text import as_text
@@ -121,6 +128,63 @@ def test_a_text_can_be_compared_as_equal_or_not() -> None:
         table_of(rows, Question("q", "text"), QuestionChoice(distance="masi"))
     with pytest.raises(FixConfiguration, match="have no interval level"):
         table_of(rows, Question("q", "text"), QuestionChoice(level="interval"))
+
+
+def distance(one: str, other: str) -> float:
+    values, pair = [one, other], (np.array([0]), np.array([1]))
+    (apart,) = EDIT.pairs(values, *pair)
+    assert EDIT.matrix(values).tolist() == [[0, apart], [apart, 0]]
+    return float(apart)
+
+
+def test_texts_are_compared_by_characters_up_to_a_length_and_by_words_from_there() -> None:
+    # 2,500 words of one letter
+    words = "a " * (LONG // 2)
+    at_most, longer = words, words + "b"
+    assert (len(at_most), len(longer)) == (LONG, LONG + 1)
+    assert distance(at_most, at_most[:-2] + "b ") == pytest.approx(1 / LONG)
+    # one word more among 2,501, although the other text is short enough
+    assert distance(at_most, longer) == pytest.approx(1 / (LONG // 2 + 1))
+    assert distance("a", longer) == pytest.approx(1 - 1 / (LONG // 2 + 1))
+    # a word in another place is taken away and put in
+    assert distance("b " + words, words + "b ") == pytest.approx(2 / (LONG // 2 + 1))
+
+
+def test_of_very_long_texts_the_order_of_words_is_not_looked_at() -> None:
+    words = [f"w{n}" for n in range(MOST_WORDS)]
+    assert distance(" ".join(words), " ".join(words[::-1])) > 0.9
+    words.append("w0")
+    assert distance(" ".join(words), " ".join(words[::-1])) == 0
+    assert distance(" ".join(words), " ".join([*words[:-2], "x", "w0"])) == pytest.approx(1 / len(words))
+    assert distance(" ".join(words), " ".join(words[:100])) == pytest.approx(1 - 100 / len(words))
+
+
+def test_megabytes_of_text_are_compared_in_seconds_and_counted_and_not_shown_whole() -> None:
+    rng = random.Random(2)
+    rows = [["".join(rng.choices("abcdefgh ", k=1_000_000)) for _ in range(2)] for _ in range(2)] + [["a", "a"]]
+    started = time.process_time()
+    made = table_of(rows, Question("q", "text")).questions["q"]
+    asked = QuestionRatings("q", "text", made.ratings, distance="edit", mended=made.mended)
+    bodies = [
+        assess(replace(asked, distance=distance), confidence=None).to_json()["questions"]["q"]
+        for distance in ("edit", "nominal")
+    ]
+    assert time.process_time() - started < 30
+    assert made.mended == {"long": 4}
+    assert "texts of more than 5,000 characters" in mended_text(made.mended, "text")
+    assert max(len(json.dumps(body)) for body in bodies) < 100_000
+    assert len(bodies[1]["categories"]) == 5
+    assert len(bodies[1]["pairs"]) == 2
+    as_they_are = table_of(rows, Question("q", "text"), QuestionChoice(distance="nominal")).questions["q"]
+    assert as_they_are.mended == {}
+
+
+def test_two_long_categories_with_the_same_ends_have_two_keys() -> None:
+    one, other = "a" * 5000 + "b" + "a" * 5000, "a" * 5000 + "c" + "a" * 5000
+    assert brief_key(one) != brief_key(other)
+    assert max(len(brief_key(one)), len(brief_value(other))) < 1_200
+    assert brief_key("a" * 1000) == "a" * 1000
+    assert brief_value(("a", "b")) == ["a", "b"]
 
 
 def test_rankings_of_shared_items_are_compared_by_kendalls_distance_and_gated() -> None:

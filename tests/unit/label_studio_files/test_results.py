@@ -114,7 +114,7 @@ def test_types_that_differ_under_one_name_are_unreadable_not_mixed() -> None:
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape["example"])
 def test_every_known_type_is_either_a_question_or_listed_as_not_measured(shape: dict[str, Any]) -> None:
     for config in (None, shape["config"]):
-        table = table_of([task(1, annotation(1, 2, shape["result"]))], config)
+        table = table_of([task(1, annotation(1, 2, shape["result"]), data={})], config)
         named = {*table.questions, *(one.question for one in table.not_measured)}
         made = {one.get("from_name", "relations") for one in shape["result"]}
         assert {name for name in made if re.sub(r"_\d+$", "_{{idx}}", name) not in named} <= named
