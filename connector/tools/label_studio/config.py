@@ -304,6 +304,14 @@ class ConfiguredSchema:
             else:
                 # the config asks about the task, the result speaks of a region: no answer, and not nothing either
                 found.setdefault(name, UNREADABLE)
+        for name in results.others:
+            known = (self._controls[name], NO_ITEM) if name in self._controls else self._of_item(name)
+            if known is None or known[0].reader is None or known[0].asks_of != "task" or not _measured(known[0]):
+                continue
+            control, item = known
+            # something was marked that is nowhere
+            own = parts.setdefault(control.question.name, {}) if item.places else found
+            own.setdefault(item.name if item.places else name, UNREADABLE)
         return found, parts
 
     def _by_image(self, control: Control, kind: str, about: Sequence[Any], unit: Unit) -> Mapping[str, Value | Missing]:

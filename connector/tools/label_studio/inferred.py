@@ -129,6 +129,10 @@ class InferredSchema:
         # of a control that an annotation does not speak of nothing is said here: later ones are not known yet
         for name, (kind, given) in results.whole.items():
             found[name] = self._read(name, kind, given, unit)
+        for name, kind in results.others.items():
+            if kind in READERS:
+                # something was marked that is nowhere, if this is a control of marks
+                found.setdefault(name, UNREADABLE)
         if task.about or task.related:
             found |= self._about_parts(task, results)
         return found

@@ -126,6 +126,38 @@ def test_beside_a_mark_that_can_be_used_it_is_left_out(fault: str) -> None:
     assert nothing in ((), (mine[0], ()))
 
 
+NOWHERE_AT_ALL = {
+    "no value": {**box(), "value": None},
+    "an empty value": {**box(), "value": {}},
+    "a label alone": result("rectanglelabels", {}),
+    "no value of a span": {**span(0, 3), "value": None},
+    "a label alone of a span": result("labels", {}),
+}
+
+
+@pytest.mark.parametrize("with_config", [True, False])
+@pytest.mark.parametrize("fault", NOWHERE_AT_ALL)
+def test_a_mark_without_a_place_is_not_nothing_either(fault: str, with_config: bool) -> None:
+    bad = NOWHERE_AT_ALL[fault]
+    good = box() if bad["type"] == "rectanglelabels" else span(0, 3)
+    found = question(CONFIGS[bad["type"]] if with_config else None, [[bad], [bad], []], [[good], [good, bad], []])
+    assert found.left_out == {"unreadable": 2}
+    assert len(values(found)) == 4
+    assert values(found)["2", "0"] == values(found)["2", "1"]
+
+
+def test_in_a_repeater_too() -> None:
+    config = (
+        '<View><Repeater on="$pages"><Image name="image_{{idx}}" value="$pages[{{idx}}].url"/>'
+        f'<RectangleLabels name="q_{{{{idx}}}}" toName="image_{{{{idx}}}}">{LABELS}</RectangleLabels></Repeater></View>'
+    )
+    bad, good = result("rectanglelabels", {}) | {"from_name": "q_0"}, box() | {"from_name": "q_1"}
+    made = task(1, *(annotation(n, n, [bad, good]) for n in (1, 2)), data={"pages": [{"url": "a"}, {"url": "b"}]})
+    (found,) = table_of([made], config).questions.values()
+    assert {unit for unit, _ in values(found)} == {"1#1"}
+    assert found.left_out == {"unreadable": 2}
+
+
 @pytest.mark.parametrize("rotation", [0, 30])
 @pytest.mark.parametrize("place", ["item_index", "pageIndex"])
 def test_boxes_of_different_pages_are_others_whichever_way_they_stand(place: str, rotation: int) -> None:
