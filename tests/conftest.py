@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import pytest
@@ -27,8 +28,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.is_relative_to(HERE / "live"):
             item.add_marker(pytest.mark.live)
-            # one process for all of them: they share the servers (with `--dist loadgroup`)
-            item.add_marker(pytest.mark.xdist_group("live"))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """With `-n 2` the live tests run in one process, since they share the servers, and all others in the other."""
+    from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
+
+    class LiveTogether(LoadScopeScheduling):  # type: ignore[misc]
+        def _split_scope(self, nodeid: str) -> str:
+            return "live" if nodeid.startswith("tests/live/") else nodeid
+
+    return LiveTogether(config, log)
 
 
 @pytest.fixture(autouse=True)

@@ -26,7 +26,7 @@ def test_what_a_sync_would_find(
     for words in (
         "1.23.2",
         "Question sentiment: choice, level nominal",
-        "1 submitted annotations hold no answer",
+        "1 submitted annotation holds no answer",
         "1 with 0, 1 with 1, 1 with 2, 1 with 3",
         "1 annotations are marked as ground truth",
         "maximum_annotations",
