@@ -28,7 +28,7 @@ def test_what_a_sync_would_find(
         "Question sentiment: choice, level nominal",
         "1 submitted annotation holds no answer",
         "1 with 0, 1 with 1, 1 with 2, 1 with 3",
-        "1 annotations are marked as ground truth",
+        "1 annotation is marked as ground truth",
         "maximum_annotations",
         "overwrites",
         "connector sync",
