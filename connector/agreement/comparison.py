@@ -8,7 +8,7 @@ two coefficients of one table.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -46,7 +46,7 @@ from connector.agreement.kappa import (
 from connector.agreement.patterns import DENSE, fold
 from connector.agreement.quantiles import student_cdf, student_quantile
 from connector.agreement.ratings import Floats, Ints, Ratings, as_ratings
-from connector.agreement.whole_tasks import WholeTasks, units_by_task
+from connector.agreement.whole_tasks import WholeTasks, task_codes, units_by_task
 
 ALPHA = "krippendorff_alpha"
 COMPARABLE = (
@@ -170,9 +170,9 @@ def paired_difference(
     found = Difference(of_b.value - of_a.value, of_a.value, of_b.value, n_units, len(common), confidence=confidence)
     if found.n_common < 2:
         return found
-    pairs, weights = _pairs(sides)
     if task_of is not None:
-        return _by_task(found, sides, [task_of.get(unit, unit) for unit in common], seed)
+        return _by_task(found, sides, task_codes(task_of, common), seed)
+    pairs, weights = _pairs(sides)
     if found.n_common < JACKKNIFE_UNDER:
         return _by_jackknife(found, _difference_of(sides, pairs), weights)
     error = _linear_error(sides, pairs, weights) if len(weights) > MOST_CELLS else None
@@ -276,20 +276,18 @@ def _difference_of(sides: list[_Side], pairs: list[Ints]) -> Callable[[Floats], 
     return evaluate
 
 
-def _by_task(found: Difference, sides: list[_Side], tasks: Sequence[Any], seed: int) -> Difference:
-    """The difference with its interval over whole tasks; `tasks` of the common units."""
-    codes: dict[Any, int] = {}
-    task = np.array([codes.setdefault(one, len(codes)) for one in tasks], dtype=np.int64)
+def _by_task(found: Difference, sides: list[_Side], task: Ints, seed: int) -> Difference:
+    """The difference with its interval over whole tasks; `task` of each common unit."""
     first, second = (_over_tasks(side, task) for side in sides)
-    weights = np.ones(len(codes), dtype=np.int64)
+    weights = first.weights
 
     def evaluate(drawn: Floats) -> Floats:
         with np.errstate(invalid="ignore", divide="ignore"):
             return second.evaluate(drawn) - first.evaluate(drawn)
 
-    if len(codes) < 2:
+    if len(weights) < 2:
         return found
-    if len(codes) < JACKKNIFE_UNDER:
+    if len(weights) < JACKKNIFE_UNDER:
         return _by_jackknife(found, evaluate, weights)
     return _by_bootstrap(found, evaluate, weights, seed)
 

@@ -107,11 +107,7 @@ class Patterns:
     @cached_property
     def entry_pairs(self) -> tuple[Ints, Ints]:
         """Places i < j in row/col/n of every two different values met in one pattern."""
-        starts = np.concatenate([[0], np.cumsum(self.distinct)])
-        later = starts[self.row + 1] - np.arange(len(self.row)) - 1
-        first = np.repeat(np.arange(len(self.row)), later)
-        offset = np.arange(len(first)) - np.repeat(np.cumsum(later) - later, later)
-        return first, first + 1 + offset
+        return pairs_within(self.distinct)
 
     def sums(self, weights: Floats, per_entry: Floats) -> Floats:
         """(B, V) totals over units, for B rows of pattern weights, of a quantity given per entry, by value."""
@@ -206,6 +202,17 @@ def in_own_order(patterns: Patterns) -> Patterns:
         patterns.n_values,
         index,
     )
+
+
+def pairs_within(sizes: Ints) -> tuple[Ints, Ints]:
+    """Places i < j of every two members of one group, where groups of these sizes stand one after the other.
+
+    >>> [places.tolist() for places in pairs_within(np.array([2, 1, 3]))]
+    [[0, 3, 3, 4], [1, 4, 5, 5]]
+    """
+    later = np.repeat(np.cumsum(sizes), sizes) - np.arange(int(np.sum(sizes))) - 1
+    first = np.repeat(np.arange(len(later)), later)
+    return first, first + 1 + np.arange(len(first)) - np.repeat(np.cumsum(later) - later, later)
 
 
 def _mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:

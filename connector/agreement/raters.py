@@ -19,7 +19,7 @@ from connector.agreement.distances import MOST_VALUES, Alpha, Comparison
 from connector.agreement.influence import Influence
 from connector.agreement.intervals import value_of
 from connector.agreement.keys import id_order
-from connector.agreement.patterns import DENSE, NOWHERE, Patterns, tally
+from connector.agreement.patterns import DENSE, NOWHERE, Patterns, pairs_within, tally
 from connector.agreement.ratings import Floats, Ints, Ratings, as_value, parse_exact
 from connector.agreement.rows import Rows
 
@@ -222,9 +222,7 @@ def _graded_pairs(data: RaterData, comparison: Comparison) -> list[RaterPair]:
     of_row = np.bincount(rows.row, minlength=len(rows.size))
     if int((of_row * (of_row - 1)).sum()) > 2 * MOST_GRADED:
         return []
-    later = np.repeat(np.cumsum(of_row), of_row) - np.arange(len(rows.row)) - 1
-    first = np.repeat(np.arange(len(rows.row)), later)
-    second = first + 1 + np.arange(len(first)) - np.repeat(np.cumsum(later) - later, later)
+    first, second = pairs_within(of_row)
     two = rows.rater[first] != rows.rater[second]
     first, second = first[two], second[two]
     v = len(data.ratings.codebook)

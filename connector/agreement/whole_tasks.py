@@ -25,9 +25,7 @@ class Tasks:
     """
 
     def __init__(self, task_of: Mapping[Any, Any], unit_ids: Sequence[Any], patterns: Patterns) -> None:
-        codes: dict[Any, int] = {}
-        tasks = [task_of.get(unit, unit) for unit in unit_ids]
-        self._task: Ints = np.array([codes.setdefault(task, len(codes)) for task in tasks], dtype=np.int64)
+        self._task = task_codes(task_of, unit_ids)
         self._patterns = patterns
 
     def case(self, case: Case) -> Case:
@@ -93,6 +91,13 @@ class WholeTasks:
         parts.resize((parts.shape[0], g))
         more = statistic.weights - np.asarray(parts.sum(axis=0)).ravel()
         return WholeTasks(statistic, vstack([parts, csr_matrix(more)], "csr") if more.any() else parts)
+
+
+def task_codes(task_of: Mapping[Any, Any], unit_ids: Sequence[Any]) -> Ints:
+    """(N,) a number for the task of each unit; a unit of no task is one itself."""
+    codes: dict[Any, int] = {}
+    tasks = (task_of.get(unit, unit) for unit in unit_ids)
+    return np.array([codes.setdefault(task, len(codes)) for task in tasks], dtype=np.int64)
 
 
 def units_by_task(task: Ints, index: Ints, g: int) -> Any:

@@ -333,9 +333,7 @@ def _shown(
         }
         created = store.created(one.project.source) if can.per_unit else {}
         operations += plan_units(desired, held, created) if can.per_unit else plan_fields(desired, held)
-        may_be = field_names(
-            report.questions, prefix=push.prefix, scores=push.scores, majority=push.majority == "complete"
-        )
+        may_be = _columns(settings, report)
         if any(values for field, values in held.items() if field not in may_be):
             operations.append(ResetColumns())
     if can.view:
@@ -501,15 +499,18 @@ def _marks(
     )
 
 
+def _columns(settings: Settings, report: AgreementReport) -> tuple[str, ...]:
+    """The fields that the settings ask for."""
+    push = settings.push
+    return field_names(report.questions, prefix=push.prefix, scores=push.scores, majority=push.majority == "complete")
+
+
 def _view(settings: Settings, report: AgreementReport, ledger: dict[str, dict[str, object]]) -> list[WriteOp]:
     push = settings.push
     if not (push.view and push.scores):
         default = ledger.get(DEFAULT_VIEW, {}).get("")
         return [RemoveView(None if default is None else str(default))] if VIEW in ledger else []
-    columns = field_names(
-        report.questions, prefix=push.prefix, scores=push.scores, majority=push.majority == "complete"
-    )
-    status = push.prefix + STATUS
+    status, columns = push.prefix + STATUS, _columns(settings, report)
     view = PutView(VIEW_TITLE, status, "conflict", push.prefix + AGREEMENT, columns)
     there = ledger.get(VIEW, {"": ()})[""]  # None: found in the tool by a store that did not make it, and left as it is
     return [] if there is None or there == view_value(view) else [view]

@@ -20,6 +20,7 @@ WITH_EXAMPLES = {
         "icc",
         "kappa",
         "keys",
+        "patterns",
         "power",
         "quantiles",
         "raters",
